@@ -11,7 +11,7 @@ import unittest
 
 import support
 from devices import Loop
-from support import Daemon, Kubelet, resource, run
+from support import Cluster, Daemon, Kubelet, resource, run
 
 LETTER = b"written by the host\n"
 SCRIPT = """
@@ -82,7 +82,8 @@ class Container(support.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return json.loads(ran.stdout)
 
-    def bundle(self, responses, script, extra_devices=(), extra_env=(), user=0, cdi_dir=None, claim=None):
+    def bundle(self, responses, script, extra_devices=(), extra_env=(), user=0, cdi_dir=None, claim=None,
+               host_root=""):
         """An OCI bundle of busybox with the content of the responses or of a claim, like a container runtime."""
         bundle = self.dir / "bundle"
         rootfs = bundle / "rootfs"
@@ -122,8 +123,7 @@ class Container(support.TestCase):
             if cdi_dir:
                 apply_cdi(spec, cdi_edits(cdi_dir, response["cdi_devices"]))
         if claim:
-            edits = cdi_edits(pathlib.Path(claim["cdi_dir"]), claim["cdi_devices"])
-            apply_cdi(spec, edits, claim["host_root"])
+            apply_cdi(spec, cdi_edits(cdi_dir, claim["cdi_devices"]), str(host_root))
         (bundle / "config.json").write_text(json.dumps(spec))
         return bundle
 
@@ -221,29 +221,29 @@ class Container(support.TestCase):
         disk, other = self.loop(1, LETTER), self.loop(2, b"another disk\n")
         script = ('ls -ln /dev/disk0; head -n 1 /dev/disk0; echo "DISK=$DISK"; cat /opt/vendor/file\n'
                   "dd if=/dev/zero of=/dev/disk0 bs=512 count=1; dd if=/dev/other of=/dev/null bs=512 count=1")
-        config = self.config(
-            resource("example.com/disk", 'path = "/dev/vendor-disk"', 'api = "dra"\ngrant_group = true') +
-            '[[resource.device_node]]\ncontainer_path = "/dev/disk{slot}"\npermissions = "r"\n'
-            '[[resource.mount]]\nhost_path = "/vendor"\ncontainer_path = "/opt/vendor"\n'
-            '[resource.env]\nDISK = "{id} in /dev/disk{slot}"\n')
-        with subprocess.Popen([os.environ["CLAIM_DRIVER"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              text=True) as driver:
-            host = json.loads(driver.stdout.readline())
-            root = pathlib.Path(host["host_root"])
-            (root / "dev").mkdir(exist_ok=True)
-            (root / "vendor").mkdir()
-            (root / "vendor/file").write_text("from the vendor\n")
-            node = root / "dev/vendor-disk"
-            os.mknod(node, stat.S_IFBLK, os.stat(disk.path).st_rdev)
-            os.chown(node, 0, 4242)
-            node.chmod(0o660)
-            print("example.com/disk", config, file=driver.stdin, flush=True)
-            claim = host | json.loads(driver.stdout.readline())
+        entry = (resource("example.com/disk", 'path = "/dev/vendor-disk"', 'api = "dra"\ngrant_group = true') +
+                 '[[resource.device_node]]\ncontainer_path = "/dev/disk{slot}"\npermissions = "r"\n'
+                 '[[resource.mount]]\nhost_path = "/vendor"\ncontainer_path = "/opt/vendor"\n'
+                 '[resource.env]\nDISK = "{id} in /dev/disk{slot}"\n')
+        root = self.dir / "host"
+        for directory in ("dev", "vendor"):
+            (root / directory).mkdir(parents=True)
+        (root / "vendor/file").write_text("from the vendor\n")
+        node = root / "dev/vendor-disk"
+        os.mknod(node, stat.S_IFBLK, os.stat(disk.path).st_rdev)
+        os.chown(node, 0, 4242)
+        node.chmod(0o660)
+        with Cluster(self.dir, "rack-1") as cluster, \
+                Daemon(self.config(f"[daemon]\n{cluster.daemon_keys}{entry}"), self.kubelet_dir,
+                       "--host-root", str(root), NODE_NAME="rack-1"):
+            cluster.succeed("await_published 1")
+            cluster.succeed("class example.com/disk")
+            claim = cluster.succeed("prepare claim example.com/disk")
             denied = device_entry("/dev/other", other.path) | {"fileMode": 0o666}
-            ran = self.run_container(self.bundle([], script, extra_devices=[denied], user=1000, claim=claim))
-            driver.stdin.close()
-            self.assertEqual(json.loads(driver.stdout.readline()), {"claim_files": 0})
-            self.assertEqual(driver.wait(60), 0)
+            ran = self.run_container(self.bundle(
+                [], script, extra_devices=[denied], user=1000, cdi_dir=cluster.cdi_dir, claim=claim, host_root=root))
+            cluster.succeed("release claim")
+            self.assertEqual(cluster.ask("claim_files")["files"], 0)
         lines = ran.stdout.splitlines()
         self.assertRegex(lines[0], r"^brw-rw---- +1 0 +4242 ")
         self.assertEqual(lines[1:], [LETTER.decode().strip(), "DISK=vendor-disk in /dev/disk0", "from the vendor"],

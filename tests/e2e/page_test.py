@@ -13,7 +13,7 @@ import unittest
 import host_tree
 import support
 from browser import Browser, skip_unless_browser
-from support import SOURCE, Daemon, Kubelet, resource
+from support import SOURCE, Cluster, Daemon, Kubelet, resource
 
 HERE = pathlib.Path(__file__).parent / "page"
 IMAGES = SOURCE / "docs/images"
@@ -690,13 +690,60 @@ class Page(PageTest):
             for part in ("2 prepared claims", "Not served", "two devices have one name", "Last write failed", "conflict",
                          "1 tainted device", "4 problems", "card0: <b>usbSerial</b> is too long"):
                 self.assertIn(part, text)
-            lines = self.browser.see("[...document.querySelectorAll('.pool li')]"
-                                     ".map((e) => [...e.children].map((c) => c.textContent))")
+            lines = self.pool_lines()
             self.assertIn(["lab/meter-x7k2p", "claim: card0 (port)"], lines)
             self.assertIn(["lab/reader", "limits of the pod: card1 (port, admin access)"], lines)
             self.assertIn(["card1", "patchbay.dev/gone:NoExecute"], lines)
             self.assertEqual(self.browser.see(CONTRAST), [])
             self.assertLessEqual(self.browser.see("document.scrollingElement.scrollWidth"), width)
+        self.assert_no_problems()
+
+    def pool_lines(self):
+        """The lists of the pool, as [left, right]."""
+        return self.browser.see("[...document.querySelectorAll('.pool li')]"
+                                ".map((e) => [...e.children].map((c) => c.textContent))")
+
+    def test_shows_what_the_api_server_and_the_kubelet_have(self):
+        """With a running driver, whose status the test does not change."""
+        cluster = self.enterContext(Cluster(self.dir, "rack-1"))
+        entry = resource("example.com/card", self.files("card0", "card1"), 'api = "dra"')
+        daemon = self.daemon(cluster.daemon_keys + entry + self.card_ok({}), NODE_NAME="rack-1")
+        cluster.succeed("await_published 2")
+        cluster.succeed("class example.com/card")
+        cluster.succeed("prepare meter example.com/card")
+
+        def assert_shown(*lines):
+            spec, = cluster.succeed("slices")["slices"]
+            pool = spec["pool"]
+            text, = self.browser.texts(".pool")
+            self.assertIn(f"pool {pool['name']}, 1 slice, generation {pool['generation']}1 prepared claim", text)
+            self.assertEqual(self.pool_lines(), [["default/meter", "claim: card0 (devices)"], *lines])
+            self.assertEqual([[taint["key"], taint["effect"]] for device in spec["devices"]
+                              for taint in device.get("taints", [])],
+                             [line.split(":") for _, line in lines])
+
+        self.open(daemon)
+        self.ask_again("resources[0]?.dra.current && resources[0].registered && status.dra.claims.length === 1")
+        assert_shown()
+        self.assertEqual(self.browser.texts("#dra"), [])
+        self.break_cards({"card1": "no link"})
+        self.ask_again("'card1' in resources[0].dra.taints && resources[0].dra.current")
+        assert_shown(["card1", "patchbay.dev/unhealthy:NoSchedule"])
+
+        cluster.succeed("stop_server")
+        self.ask_again("!status.dra.api_server.up && status.dra.api_server.error")
+        text, = self.browser.texts("#dra")
+        url = self.browser.see("status.dra.api_server.url")
+        self.assertIn(url, cluster.daemon_keys)
+        for part in ("The Kubernetes API server is not responding.", url):
+            self.assertIn(part, text)
+        self.assertIn(["default/meter", "claim: card0 (devices)"], self.pool_lines())
+        cluster.succeed("start_server")
+        self.ask_again("status.dra.api_server.up")
+        self.assertEqual(self.browser.texts("#dra"), [])
+        cluster.succeed("release meter")
+        self.ask_again("status.dra.claims.length === 0")
+        self.assertEqual(self.pool_lines(), [["card1", "patchbay.dev/unhealthy:NoSchedule"]])
         self.assert_no_problems()
 
     def test_copies_a_claim(self):

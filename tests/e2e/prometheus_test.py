@@ -1,6 +1,6 @@
 """A real Prometheus scrapes real daemons: every panel gets data and every alert fires.
 
-There are two nodes, each with a built-in kubelet. Without faults no alert may fire. Then the test causes
+There are two nodes, each with a built-in kubelet, and one of them with an API server. Without faults no alert may fire. Then the test causes
 every fault and waits until each query of the dashboards returns data and each alert fires. At the end it
 stops the kubelet, and then Patchbay itself. The first node has no label `cluster`, the second has one.
 """
@@ -13,7 +13,7 @@ import unittest
 import observability
 import support
 from observability import Prometheus, substituted
-from support import Daemon, Kubelet, resource
+from support import Cluster, Daemon, Kubelet, resource
 
 PATIENCE = 90.0  # seconds; the whole test takes about 20
 PAUSE = 0.1  # seconds between two checks; Prometheus scrapes once a second
@@ -28,7 +28,8 @@ failure_threshold = 1
 command = ["/bin/true"]
 [resource.hooks.pre_start]
 command = ["/bin/true"]
-""" + resource("example.com/card", 'path = "/cards/*"\ntype = "file"', 'forget_after = "1s"'))
+""" + resource("example.com/card", 'path = "/cards/*"\ntype = "file"', 'forget_after = "1s"') +
+                  resource("example.com/port", "count = 4", 'api = "dra"'))
 
 FAULTS = (resource("example.com/full", "count = 1") +
           resource("example.com/refused", "count = 1") +
@@ -36,6 +37,9 @@ FAULTS = (resource("example.com/full", "count = 1") +
           resource("example.com/clash", 'path = "/cards/{a,b}*"\ntype = "file"\nid = "same"') +
           resource("example.com/stale", 'command = ["/bin/false"]') +
           resource("example.com/broken", "count = 1") + """
+[resource.hooks.allocate]
+command = ["/bin/false"]
+""" + resource("example.com/faulty", "count = 1", 'api = "dra"') + """
 [resource.hooks.allocate]
 command = ["/bin/false"]
 """ + resource("example.com/slow", "count = 1") + """
@@ -63,17 +67,13 @@ FIRING = {
     "PatchbayProbeTimeouts": {"node": "n1", "resource": "example.com/slow", "result": "timeout"},
     "PatchbayDiscoveryStale": {"node": "n1", "resource": "example.com/stale"},
     "PatchbayHoldersUnknown": {"cluster": "c2", "node": "n2"},
+    "PatchbayClaimPrepareErrors": {"node": "n1", "resource": "example.com/faulty"},
 }
-LATER = {"PatchbayKubeletDown": {"node": "n1"}, "PatchbayDown": {"node": "n1"},
-         "PatchbayAbsent": {}}
-# These need a process that hangs for half a minute, a log that is not read, or an API server: alerts_test.yaml tests
-# them.
-SILENT = {"PatchbayWatchdogKill", "PatchbayLogLinesDropped", "PatchbayApiServerUnreachable",
-          "PatchbaySlicesNotPublished", "PatchbayClaimPrepareErrors"}
-# Families of the row for DRA, which the daemons of this test do not use.
-DRA = ({row.split()[0] for row in observability.golden()} -
-       {row.split()[0] for row in observability.golden(without=("dra",))})
-
+LATER = {"PatchbayApiServerUnreachable": {"node": "n1"}, "PatchbayKubeletDown": {"node": "n1"},
+         "PatchbayDown": {"node": "n1"}, "PatchbayAbsent": {}}
+# These need a process that hangs for half a minute, a log that is not read, or slices that were never written:
+# alerts_test.yaml tests them.
+SILENT = {"PatchbayWatchdogKill", "PatchbayLogLinesDropped", "PatchbaySlicesNotPublished"}
 
 VARIABLES = {"patchbay-overview": {"cluster": ".*", "node": ".*", "resource": ".*"},
              "patchbay-node": {"cluster": ".*", "node": "n1", "resource": ".*", "device": ".*"}}
@@ -90,7 +90,11 @@ class OnPrometheus(support.TestCase):
             (self.host / "cards" / card).touch()
         for seat in range(4):
             self.set_seat(seat, "ok")
-        self.kubelet, self.daemon = self.node("n1", WITHOUT_FAULTS, self.host)
+        self.cluster = self.enterContext(Cluster(self.dir / "n1", "n1"))
+        self.kubelet, self.daemon = self.node("n1", WITHOUT_FAULTS, self.host,
+                                              more_keys=self.cluster.daemon_keys)
+        self.cluster.succeed("await_published 4")
+        self.cluster.succeed("class example.com/port")
         for name in ("seat", "card"):
             self.kubelet.wait_listed(f"example.com/{name}")
         self.admit("holder", "seat", 4)
@@ -105,13 +109,13 @@ class OnPrometheus(support.TestCase):
     def daemon_keys(self, pods):
         return f'[daemon]\npod_resources = "{pods}"\nrescan = "1s"\n'
 
-    def node(self, name, resources, host, has_pods=True):
+    def node(self, name, resources, host, has_pods=True, more_keys=""):
         directory = self.dir / name
-        directory.mkdir()
+        directory.mkdir(exist_ok=True)
         pods = directory / "pods.sock"
         kubelet = self.enterContext(
             Kubelet(directory / "k", pod_resources=pods if has_pods else ""))
-        config = self.config(self.daemon_keys(pods) + resources, f"{name}.toml")
+        config = self.config(self.daemon_keys(pods) + more_keys + resources, f"{name}.toml")
         return kubelet, self.enterContext(
             Daemon(config, directory / "k", "--host-root", str(host), NODE_NAME=name))
 
@@ -127,10 +131,12 @@ class OnPrometheus(support.TestCase):
             time.sleep(PAUSE)
 
     def load(self):
-        """Starts and removes a pod."""
+        """Starts and removes a pod of each API."""
         self.admit("guest", "seat", 1)
         self.kubelet.ask("start_container guest main")
         self.kubelet.ask("release guest")
+        self.cluster.succeed("prepare guest example.com/port")
+        self.cluster.succeed("release guest")
 
     def test_every_panel_has_data_and_every_alert_fires(self):
         self.prometheus = self.enterContext(Prometheus(self.dir))
@@ -145,6 +151,8 @@ class OnPrometheus(support.TestCase):
         self.alert_fires("PatchbayDeviceInUseUnhealthy", {"device": self.held})
         self.rules_are_healthy()
 
+        self.cluster.succeed("stop_server")
+        self.alert_fires("PatchbayApiServerUnreachable", LATER["PatchbayApiServerUnreachable"])
         self.kubelet.ask("stop")
         self.alert_fires("PatchbayKubeletDown", LATER["PatchbayKubeletDown"])
         self.daemon.end()
@@ -173,14 +181,15 @@ class OnPrometheus(support.TestCase):
                               clusters={"n2": "c2"})
         self.kubelet.ask("fault unknown_error example.com/refused")
         config = self.dir / "n1.toml"
-        text = self.daemon_keys(self.dir / "n1/pods.sock") + WITHOUT_FAULTS + FAULTS
+        text = self.daemon_keys(self.dir / "n1/pods.sock") + self.cluster.daemon_keys + WITHOUT_FAULTS + FAULTS
         config.write_text(text)
         for name in ("full", "broken"):
             self.kubelet.wait_listed(f"example.com/{name}")
         # increase() ignores what was counted before the first scrape of a series.
-        failures = 'patchbay_allocations_total{resource="example.com/broken", result="failure"}'
-        self.eventually(lambda: self.prometheus.value(failures) == 0,
-                        lambda: "the new resources are not scraped")
+        for failures in ('patchbay_allocations_total{resource="example.com/broken", result="failure"}',
+                         'patchbay_claim_prepares_total{resource="example.com/faulty", result="failure"}'):
+            self.eventually(lambda: self.prometheus.value(failures) == 0,
+                            lambda: "the new resources are not scraped")
         before = self.kubelet.mark()
         self.kubelet.ask("restart")
         for name in ("seat", "full", "broken"):
@@ -188,6 +197,9 @@ class OnPrometheus(support.TestCase):
                                    lambda v: v["connected"] and v["allocatable"] > 0, before)
         self.assertTrue(self.admit("filler", "full", 1)["ok"])
         self.assertFalse(self.admit("failing", "broken", 1)["ok"])
+        self.cluster.succeed("await_published 5")
+        self.cluster.succeed("class example.com/faulty")
+        self.assertFalse(self.cluster.ask("prepare failing example.com/faulty")["ok"])
         self.held = self.admit("holder", "seat", 3)["ids"][0]
         self.set_seat(self.held, "broken")
         for card in "ab":
@@ -197,8 +209,7 @@ class OnPrometheus(support.TestCase):
     def panels_have_data(self):
         wanted = {where: substituted(expression, VARIABLES[dashboard["uid"]])
                   for dashboard in observability.dashboards()
-                  for where, expression in observability.queries(dashboard)
-                  if not observability.metrics_of(expression) & DRA}
+                  for where, expression in observability.queries(dashboard)}
 
         def all_have_data():
             for where in [w for w, q in wanted.items() if self.prometheus.has_data(q, self.start)]:

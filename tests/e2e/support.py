@@ -23,6 +23,8 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PATCHBAY = os.environ.get("PATCHBAY", str(SOURCE / "build/dev/src/patchbay"))
 KUBELET_SIM_DRIVER = os.environ.get(
     "KUBELET_SIM_DRIVER", str(SOURCE / "build/dev/tests/e2e/kubelet_sim_driver"))
+CLUSTER_SIM_DRIVER = os.environ.get(
+    "CLUSTER_SIM_DRIVER", str(SOURCE / "build/dev/tests/e2e/cluster_sim_driver"))
 EXAMPLES = sorted((SOURCE / "examples/configs").glob("*.toml"))
 PATIENCE = 20.0  # timeout in seconds for operations that normally take milliseconds
 SKIPPED = 77
@@ -174,15 +176,11 @@ def get(address, path, timeout=PATIENCE):
         connection.close()
 
 
-class Kubelet(Process):
-    """The built-in kubelet, started in a separate process."""
+class Simulator(Process):
+    """A program that obeys commands on its stdin."""
 
-    def __init__(self, directory, profile="sync", start=True, pod_resources=""):
-        super().__init__([KUBELET_SIM_DRIVER, str(directory), profile, str(pod_resources)],
-                         stdin=subprocess.PIPE)
-        self._at = 0
-        if start:
-            self.ask("start")
+    def __init__(self, *arguments):
+        super().__init__(list(arguments), stdin=subprocess.PIPE)
 
     def ask(self, command, timeout=PATIENCE):
         """Sends a command. Returns the response."""
@@ -190,7 +188,36 @@ class Kubelet(Process):
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
         _, line = self.out.wait('{"answer":', start=start, timeout=timeout)
-        answer = json.loads(line)
+        return json.loads(line)
+
+    def succeed(self, command):
+        """The same for a command that must succeed."""
+        answer = self.ask(command)
+        if not answer["ok"]:
+            raise AssertionError(f"{command}: {answer}")
+        return answer
+
+
+class Cluster(Simulator):
+    """The built-in API server and the DRA side of the built-in kubelet for a node, in a separate process."""
+
+    def __init__(self, kubelet_root, node):
+        super().__init__(CLUSTER_SIM_DRIVER, str(kubelet_root), node)
+        _, line = self.out.wait('{"daemon_keys":')
+        facts = json.loads(line)
+        self.daemon_keys, self.cdi_dir = facts["daemon_keys"], pathlib.Path(facts["cdi_dir"])
+
+
+class Kubelet(Simulator):
+    """The built-in kubelet, started in a separate process."""
+
+    def __init__(self, directory, profile="sync", start=True, pod_resources=""):
+        super().__init__(KUBELET_SIM_DRIVER, str(directory), profile, str(pod_resources))
+        if start:
+            self.ask("start")
+
+    def ask(self, command, timeout=PATIENCE):
+        answer = super().ask(command, timeout)
         if command.split()[0] in ("start", "restart") and not answer["ok"]:
             raise AssertionError(answer)
         return answer
@@ -290,7 +317,7 @@ def report_skipped(cases):
 
 
 def main():
-    for program in (PATCHBAY, KUBELET_SIM_DRIVER):
+    for program in (PATCHBAY, KUBELET_SIM_DRIVER, CLUSTER_SIM_DRIVER):
         if not os.access(program, os.X_OK):
             sys.exit(f"{program} is not built")
     result = unittest.main(module="__main__", exit=False, verbosity=2).result

@@ -51,7 +51,7 @@ Outcome Read(std::string_view text, std::size_t part) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::string_view text = fuzz::Text(data, size);
   const Outcome outcome = Read(text, std::max<std::size_t>(size, 1));
   fuzz::Require(Read(text, 1) == outcome);
   if (!outcome.done) return 0;

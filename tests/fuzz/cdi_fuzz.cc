@@ -7,7 +7,7 @@
 using namespace patchbay;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto spec = CdiFromJson({reinterpret_cast<const char*>(data), size});
+  const auto spec = CdiFromJson(fuzz::Text(data, size));
   if (!spec) {
     fuzz::Require(spec.error().kind == ErrorKind::kInvalid && !spec.error().message.empty());
     return 0;

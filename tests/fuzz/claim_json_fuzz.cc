@@ -1,7 +1,6 @@
 // Input: a ResourceClaim of the API server.
 #include <nlohmann/json.hpp>
 
-#include "base/escape.h"
 #include "dra/claim_json.h"
 #include "dra/claim_plan.h"
 #include "fuzz.h"
@@ -11,10 +10,6 @@ using namespace patchbay;
 namespace {
 
 constexpr char kPool[] = "node-1/example.com/fuse";
-
-void RequireMessage(std::string_view message) {
-  fuzz::Require(!message.empty() && message.size() < 8192 && IsPrintable(message));
-}
 
 /// A resource with two shared devices.
 std::shared_ptr<const Snapshot> Fuses() {
@@ -49,10 +44,10 @@ void RequirePlan(const ClaimPlan& plan) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::string_view text = fuzz::Text(data, size);
   const auto claim = ParseClaim(text, "patchbay.dev");
   if (!claim) {
-    RequireMessage(claim.error().message);
+    fuzz::RequireMessage(claim.error().message);
     return 0;
   }
   fuzz::Require(nlohmann::json::accept(text));
@@ -72,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (plans[0]) {
     RequirePlan(*plans[0]);
   } else {
-    RequireMessage(plans[0].error().message);
+    fuzz::RequireMessage(plans[0].error().message);
   }
   return 0;
 }

@@ -10,10 +10,6 @@ using namespace patchbay;
 
 namespace {
 
-void RequireMessage(std::string_view message) {
-  fuzz::Require(!message.empty() && message.size() < 1024 && Printable(message) == message);
-}
-
 void RequireText(std::string_view text) {
   fuzz::Require(text.size() <= 4096 && Printable(text) == text);
 }
@@ -21,10 +17,10 @@ void RequireText(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::string_view text = fuzz::Text(data, size);
   const auto list = ParseCommandOutput(text);
   if (!list) {
-    RequireMessage(list.error().message);
+    fuzz::RequireMessage(list.error().message, 1024);
     return 0;
   }
   const auto json = nlohmann::json::parse(text, nullptr, false);
@@ -33,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const CommandProblem& problem : list->problems) {
     fuzz::Require(problem.entry >= 1 && problem.entry <= json.size());
     RequireText(problem.id);
-    RequireMessage(problem.message);
+    fuzz::RequireMessage(problem.message, 1024);
   }
   for (const CommandEntry& entry : list->entries) {
     fuzz::Require(!entry.id.empty());

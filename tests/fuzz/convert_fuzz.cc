@@ -1,15 +1,14 @@
 // Input: a configuration of another plugin, which is selected by the length of the input.
-#include <algorithm>
-
 #include "config/load.h"
 #include "convert/convert.h"
+#include "diagnostics.h"
 #include "fuzz.h"
 
 using namespace patchbay;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 8192) return 0;
-  const std::string text(reinterpret_cast<const char*>(data), size);
+  const std::string text(fuzz::Text(data, size));
   ConvertHints hints;
   if (size % 4 >= 2) hints.dev = {{"snd", true}, {"snd/timer", false}, {"video0", false}};
   const auto from = static_cast<ForeignProgram>(size % 2);
@@ -21,12 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Require(values.helm.has_value() || values.diagnostics.HasErrors());
   // With several pools there are only the values.
   fuzz::Require(!values.toml || (values.helm && values.toml == conversion.toml));
-  fuzz::Require(conversion.diagnostics.empty() == conversion.diagnostics.RenderText().empty());
-  const auto lines = std::count(text.begin(), text.end(), '\n') + 1;
-  for (const Diagnostic& diagnostic : conversion.diagnostics.Sorted()) {
-    fuzz::Require(!diagnostic.code.empty() && !diagnostic.message.empty());
-    fuzz::Require(diagnostic.place.line >= 0 && diagnostic.place.line <= lines);
-  }
+  fuzz::RequireDiagnostics(conversion.diagnostics, text);
   if (conversion.toml) {
     fuzz::Require(LoadTexts({{"patchbay.toml", *conversion.toml}}).model.has_value());
   }

@@ -4,7 +4,6 @@
 // The calls go to PluginService directly, without a server. The snapshot has devices that exist on
 // every machine, one that is Unhealthy, and one without a node. Responses must be readable and may
 // only contain units that were requested; errors must have one of the expected codes.
-#include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
 #include <set>
@@ -14,6 +13,7 @@
 #include "fuzz.h"
 #include "inventory/replica_ids.h"
 #include "kubelet/plugin_service.h"
+#include "quiet_protobuf.h"
 #include "support/counting_observer.h"
 
 using namespace patchbay;
@@ -211,15 +211,10 @@ void PreStart(Plugin& plugin, std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  google::protobuf::SetLogHandler(nullptr);
-  return 0;
-}
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0 || size > kMaxInput) return 0;
   static const auto plugins = MakePlugins();
-  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::string_view bytes = fuzz::Text(data, size).substr(1);
   for (const auto& plugin : plugins) {
     switch (data[0]) {
       case 'a': Allocate(*plugin, bytes); break;

@@ -9,7 +9,6 @@ using namespace patchbay;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (geteuid() != 0) return 0;  // device nodes need root
   static test::HostileHost host;
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  fuzz::Require(host.Check(test::Choices(bytes)).empty());
+  fuzz::Require(host.Check(test::Choices(fuzz::Text(data, size))).empty());
   return 0;
 }

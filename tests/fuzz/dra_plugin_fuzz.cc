@@ -4,7 +4,6 @@
 // A service answers each claim, some with devices whose names are those of the request, some with
 // an error, some not at all. Accepted claims must have names that are safe in paths. The response
 // must be readable, with an entry for each claim of the request, and no other.
-#include <google/protobuf/stubs/logging.h>
 
 #include <set>
 
@@ -14,6 +13,7 @@
 #include "draplugin_v1beta1.pb.h"
 #include "fuzz.h"
 #include "model/object_name.h"
+#include "quiet_protobuf.h"
 
 using namespace patchbay;
 namespace v1 = k8s::io::kubelet::pkg::apis::dra::v1;
@@ -83,14 +83,9 @@ void Call(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  google::protobuf::SetLogHandler(nullptr);
-  return 0;
-}
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0 || size > kMaxInput) return 0;
-  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::string_view bytes = fuzz::Text(data, size).substr(1);
   switch (data[0]) {
     case 'p':
       Call<PrepareResults, v1::NodePrepareResourcesRequest, v1::NodePrepareResourcesResponse>(

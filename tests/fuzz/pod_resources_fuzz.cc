@@ -1,6 +1,5 @@
 // Input: a serialized response of the kubelet's PodResources API.
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/stubs/logging.h>
 
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include "fuzz.h"
 #include "inventory/pod_usage.h"
 #include "kubelet/pod_resources_message.h"
+#include "quiet_protobuf.h"
 
 using namespace patchbay;
 
@@ -75,15 +75,10 @@ std::optional<ReportedHolders> ReadInPieces(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  google::protobuf::SetLogHandler(nullptr);
-  return 0;
-}
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   v1::ListPodResourcesResponse message;
   const bool valid = message.ParseFromArray(data, static_cast<int>(size));
-  const auto streamed = ReadInPieces({reinterpret_cast<const char*>(data), size});
+  const auto streamed = ReadInPieces(fuzz::Text(data, size));
   if (streamed) RequireReport(*streamed);
   // ReadHolders may accept a message that ParseFromArray rejects: the two parsers of protobuf
   // disagree about tags and lengths with more bytes than necessary.

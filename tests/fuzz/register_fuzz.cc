@@ -1,6 +1,5 @@
 // Input: a serialized RegisterRequest for the built-in kubelet. The rules of the configuration must
 // reject every resource name that a kubelet rejects.
-#include <google/protobuf/stubs/logging.h>
 
 #include <filesystem>
 
@@ -8,6 +7,7 @@
 #include "fuzz.h"
 #include "kubelet_sim/registration_rules.h"
 #include "model/resource_name.h"
+#include "quiet_protobuf.h"
 
 using namespace patchbay;
 
@@ -24,11 +24,6 @@ bool HasLongLabel(std::string_view name) {
 }
 
 }  // namespace
-
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  google::protobuf::SetLogHandler(nullptr);
-  return 0;
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   v1beta1::RegisterRequest request;

@@ -1,7 +1,6 @@
 // Input: a ResourceSlice of the API server, stored or not.
 #include <nlohmann/json.hpp>
 
-#include "base/escape.h"
 #include "dra/slice_json.h"
 #include "fuzz.h"
 #include "model/object_name.h"
@@ -9,10 +8,6 @@
 using namespace patchbay;
 
 namespace {
-
-void RequireMessage(std::string_view message) {
-  fuzz::Require(!message.empty() && message.size() < 8192 && IsPrintable(message));
-}
 
 void RequireSlice(const PublishedSlice& read) {
   fuzz::Require(IsDnsSubdomain(read.key.name) && !read.key.uid.empty());
@@ -41,14 +36,14 @@ void RequireSlice(const PublishedSlice& read) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::string_view text = fuzz::Text(data, size);
   if (const auto slice = ParseSlice(text)) {
     fuzz::Require(nlohmann::json::accept(text));
     RequireSlice(*slice);
   } else {
-    RequireMessage(slice.error().message);
+    fuzz::RequireMessage(slice.error().message);
   }
   const auto unstored = ParseUnstoredSlice(text);
-  if (!unstored) RequireMessage(unstored.error().message);
+  if (!unstored) fuzz::RequireMessage(unstored.error().message);
   return 0;
 }

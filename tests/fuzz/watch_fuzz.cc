@@ -50,15 +50,14 @@ void RequireLine(const std::string& line) {
   } else if (const auto* bookmark = std::get_if<WatchBookmark>(&*parsed)) {
     RequireVersion(bookmark->resource_version);
   } else {
-    const auto& message = std::get<ApiError>(*parsed).message;
-    fuzz::Require(!message.empty() && Printable(message) == message);
+    fuzz::RequireMessage(std::get<ApiError>(*parsed).message);
   }
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::string_view text = fuzz::Text(data, size);
   const auto lines = Lines(text, 1);
   const auto at_once = Lines(text, std::max<std::size_t>(size, 1));
   // A line that is too long ends both, but the lines of the same call are lost with it.

@@ -23,8 +23,7 @@ std::vector<std::string> Codes(const std::string& text) {
 }
 
 std::vector<std::string> CodesOfName(const std::string& name) {
-  return Codes(
-      format("[[resource]]\nname = \"{}\"\n[[resource.match]]\npath = \"/dev/x*\"\n", name));
+  return Codes(Resource(name, "/dev/x*"));
 }
 
 TEST(ContractConfig, Case33ResourceNames) {
@@ -76,10 +75,8 @@ name = "a.com/b"
 
 TEST(ContractConfig, Case34DirectoryTooLong) {
   const auto codes = [](std::size_t bytes) {
-    return Codes(
-        format("[daemon]\nkubelet_dir = \"/{}\"\n[[resource]]\nname = \"a.com/b\"\n"
-               "[[resource.match]]\npath = \"/dev/x*\"\n",
-               std::string(bytes - 1, 'k')));
+    return Codes(format("[daemon]\nkubelet_dir = \"/{}\"\n{}", std::string(bytes - 1, 'k'),
+                        Resource("a.com/b", "/dev/x*")));
   };
   EXPECT_THAT(codes(50), SizeIs(0));
   EXPECT_THAT(codes(51), testing::ElementsAre("socket-path-too-long"));
@@ -101,9 +98,8 @@ TEST_P(Contract, Case34LongestDirectoryAndName) {
   ASSERT_TRUE(kubelet);
   kubelet_ = *std::move(kubelet);
   ASSERT_TRUE(kubelet_->Start());
-  StartDaemon(
-      format("[[resource]]\nname = \"{}\"\n[[resource.match]]\npath = \"/dev/ttyUSB*\"\n", name),
-      {.change_model = [&](Model& model) { model.daemon.kubelet_dir = directory; }});
+  StartDaemon(Resource(name, "/dev/ttyUSB*"),
+              {.change_model = [&](Model& model) { model.daemon.kubelet_dir = directory; }});
   ASSERT_TRUE(AwaitServed(name));
   EXPECT_LE(View(name).endpoint.size(), 107U);
 }

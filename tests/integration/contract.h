@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "deviceplugin.grpc.pb.h"
+#include "integration/entries.h"
 #include "kubelet_sim/kubelet_sim.h"
 #include "support/daemon_fixture.h"
 #include "support/temp_tree.h"
@@ -28,15 +29,6 @@ inline void PrintTo(KubeletProfile profile, std::ostream* out) {
 }  // namespace patchbay
 
 namespace patchbay::test {
-
-/// Every /dev/ttyUSB* is a device of example.com/serial.
-inline constexpr std::string_view kSerial = R"(
-[[resource]]
-name = "example.com/serial"
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-)";
-inline const std::string kSerialName = "example.com/serial";
 
 /// Returns the health of each device in the kubelet, by ID.
 using HealthById = std::map<std::string, std::string>;

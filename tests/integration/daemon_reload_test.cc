@@ -18,15 +18,6 @@ using testing::Not;
 using testing::SizeIs;
 using namespace std::chrono_literals;
 
-/// Returns a resource with this `glob`, further keys before its tables, and further tables.
-std::string Resource(std::string_view name, std::string_view glob, std::string_view keys = "",
-                     std::string_view tables = "") {
-  return format("[[resource]]\nname = \"{}\"\n{}\n  [[resource.match]]\n  path = \"{}\"\n{}\n",
-                name, keys, glob, tables);
-}
-std::string Serial(std::string_view keys = "", std::string_view tables = "") {
-  return Resource(kSerialName, "/dev/ttyUSB*", keys, tables);
-}
 constexpr PodResourcesPace kFastPods{.period = 50ms, .deadline = kPatience};
 const std::string kCameraName = "example.com/camera";
 std::string Camera(std::string_view keys = "", std::string_view tables = "") {

@@ -1,6 +1,8 @@
 // Dynamic Resource Allocation: claims that outlive reloads, restarts and instances of the daemon.
 
 #include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -9,6 +11,8 @@
 
 #include "base/format.h"
 #include "integration/dra_fixture.h"
+#include "kubelet_sim/dra_client.h"
+#include "os/unique_fd.h"
 #include "support/hanging_mount.h"
 
 namespace patchbay::test {
@@ -17,20 +21,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-constexpr std::string_view kPluginSerial = R"(
-[[resource]]
-name = "example.com/serial"
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-)";
-
-constexpr std::string_view kOther = R"(
-[[resource]]
-name = "example.com/other"
-  [[resource.match]]
-  path = "/dev/other*"
-)";
 
 class DraClaimsOfDaemon : public Dra {
  protected:
@@ -67,7 +57,7 @@ class DraClaimsOfDaemon : public Dra {
   SimClaim StartWithClaim(std::string_view resources) {
     StartDaemon(resources);
     EXPECT_TRUE(daemon_->AwaitReady());
-    CreateClass("example.com/serial");
+    CreateClass();
     return CreateClaim("one");
   }
 };
@@ -101,7 +91,7 @@ TEST_F(DraClaimsOfDaemon, AReloadThatRemovesTheResourceWaitsForItsHooks) {
   auto prepared =
       std::async(std::launch::async, [&] { return kubelet_->PrepareClaims("pod-1", {claim}); });
   std::ifstream(tree_.path("begun")).get();
-  daemon_->Reload(kOther);
+  daemon_->Reload(Resource("example.com/other", "/dev/other*"));
   EXPECT_TRUE(daemon_->log().Await("resource removed resource=example.com/serial"));
   std::ofstream(tree_.path("gate")) << "\n";
   const auto result = prepared.get();
@@ -116,7 +106,7 @@ TEST_F(DraClaimsOfDaemon, AClaimCanBeReleasedAfterItsResourceHasMovedToTheOtherA
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   // It reads the files of claims after it has answered.
   ASSERT_TRUE(daemon_->AwaitMetric("patchbay_prepared_claims{resource=\"example.com/serial\"}", 1));
-  daemon_->Reload(kPluginSerial);
+  daemon_->Reload(kSerial);
   EXPECT_TRUE(server_->Await([&] { return Slices().empty(); }, kPatience));
   EXPECT_TRUE(
       daemon_->log().Await("no release hook will run resource=example.com/serial devices=1"));
@@ -130,7 +120,7 @@ TEST_F(DraClaimsOfDaemon, AClaimIsReleasedByADaemonWithoutDraResources) {
   const SimClaim claim = StartWithClaim(kDraSerial);
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   ASSERT_TRUE(daemon_->Stop());
-  StartDaemon(kPluginSerial);
+  StartDaemon(kSerial);
   ASSERT_TRUE(AwaitRegistered()) << daemon_->log().text();
   EXPECT_TRUE(kubelet_->UnprepareClaims("pod-1"));
   EXPECT_EQ(Files(), 0U);
@@ -177,7 +167,7 @@ TEST_F(DraClaimsOfDaemon, AnInstanceReleasesWhatAnotherOneHasPrepared) {
   StartDaemon(resources, "aaaa");
   ASSERT_TRUE(daemon_->AwaitReady());
   const std::vector<Json> slices = Slices();
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("one");
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
 
@@ -208,6 +198,59 @@ TEST_F(DraClaimsOfDaemon, AnInstanceKnowsTheClaimsOfAnotherOne) {
   ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
   ASSERT_TRUE(newest->Stop());
   EXPECT_TRUE(AwaitPublished({both[1]}));
+}
+
+TEST_F(DraClaimsOfDaemon, TwoInstancesThatStartAtOncePublishOnePool) {
+  StartDaemon(kDraSerial, "aaaa");
+  const auto newer = MakeDaemon(kDraSerial, "bbbb");
+  ASSERT_TRUE(daemon_->AwaitReady());
+  ASSERT_TRUE(newer->AwaitReady());
+  // Each can have created slices before it has seen those of the other one.
+  EXPECT_TRUE(server_->Await([&] { return Slices().size() == 1 && Published().size() == 2; },
+                             2 * kPatience))
+      << Json(Slices()).dump(2) << daemon_->log().text() << newer->log().text();
+}
+
+TEST_F(DraClaimsOfDaemon, TwoInstancesThatPrepareAClaimAtOnceRunItsHooksOnce) {
+  for (const char* pipe : {"begun", "gate"}) {
+    ASSERT_EQ(mkfifo(tree_.path(pipe).c_str(), 0600), 0);
+  }
+  const std::string resources = WithHook(
+      "allocate", format("echo $1 >> {0}/runs; echo > {0}/begun; read x < {0}/gate", tree_.path()));
+  StartDaemon(resources, "aaaa");
+  ASSERT_TRUE(daemon_->AwaitReady());
+  const auto newer = MakeDaemon(resources, "bbbb");
+  ASSERT_TRUE(newer->AwaitReady());
+  CreateClass();
+  const SimClaim claim = CreateClaim("one");
+  ASSERT_FALSE(HasFailure()) << "no hook would open the pipe";
+  const auto prepare = [&](const std::string& pod_uid) {
+    return std::async(std::launch::async, [this, claim, pod_uid] {
+      PluginChannel channel(tree_.path(format("plugins/patchbay.dev/dra-{}.sock", pod_uid)),
+                            "localhost");
+      return PrepareOnDriver(channel, DraApi::kV1, {claim}, kPatience);
+    });
+  };
+  auto first = prepare("aaaa");
+  std::ifstream(tree_.path("begun")).get();
+  // From now on, only the other instance opens the file.
+  const UniqueFd watch(inotify_init1(IN_CLOEXEC));
+  ASSERT_GE(inotify_add_watch(watch.get(),
+                              tree_.path("plugins/patchbay.dev/serialize.lock").c_str(), IN_OPEN),
+            0);
+  auto second = prepare("bbbb");
+  pollfd is_locking{watch.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&is_locking, 1, static_cast<int>(kPatience.count())), 1);
+  std::ofstream(tree_.path("gate")) << "\n";
+  const auto answers = {first.get(), second.get()};
+  for (const auto& answer : answers) {
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->at(claim.uid).error, "");
+    EXPECT_EQ(answer->at(claim.uid).devices, answers.begin()->value().at(claim.uid).devices);
+    EXPECT_EQ(answer->at(claim.uid).devices.size(), 1U);
+  }
+  EXPECT_THAT(Runs(), ElementsAre("ttyUSB0"));
+  EXPECT_EQ(Files(), 1U);
 }
 
 }  // namespace

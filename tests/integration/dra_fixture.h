@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "cdi/cdi_directory.h"
 #include "dra/device_class.h"
+#include "integration/entries.h"
 #include "kubelet_sim/dra_manager.h"
 #include "kubelet_sim/kubelet_sim.h"
 #include "support/daemon_fixture.h"
@@ -126,9 +127,8 @@ class Dra : public testing::Test {
     return server_->Await([&] { return Published() == devices; }, kPatience);
   }
 
-  void CreateClass(const std::string& resource) {
-    Post(kClassesTarget, DeviceClassJson(resource, kDraDriver));
-  }
+  /// Creates the DeviceClass of kSerialName.
+  void CreateClass() { Post(kClassesTarget, DeviceClassJson(kSerialName, kDraDriver)); }
   /// Creates a claim for `count` devices, and allocates it as the scheduler does. `config` is
   /// spec.devices.config.
   SimClaim CreateClaim(const std::string& name, int count = 1, const Json& config = Json::array()) {
@@ -139,11 +139,10 @@ class Dra : public testing::Test {
               {"metadata", {{"name", name}, {"namespace", "default"}}},
               {"spec",
                {{"devices",
-                 {{"requests",
-                   Json::array({{{"name", "s"},
-                                 {"exactly",
-                                  {{"deviceClassName", DeviceClassName("example.com/serial")},
-                                   {"count", count}}}}})},
+                 {{"requests", Json::array({{{"name", "s"},
+                                             {"exactly",
+                                              {{"deviceClassName", DeviceClassName(kSerialName)},
+                                               {"count", count}}}}})},
                   {"config", config}}}}}});
     const Status allocated = server_->Allocate("default", name, "node-1");
     EXPECT_TRUE(allocated) << allocated.error().message;

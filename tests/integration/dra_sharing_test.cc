@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "base/format.h"
 #include "integration/dra_fixture.h"
 
 namespace patchbay::test {
@@ -17,8 +16,7 @@ class DraSharing : public Dra {
  protected:
   /// An entry for the first serial port.
   static std::string Port(std::string_view name, std::string_view keys = "") {
-    return format("[[resource]]\nname = \"{}\"\n{}\n[[resource.match]]\npath = \"/dev/ttyUSB0\"\n",
-                  name, keys);
+    return Resource(name, "/dev/ttyUSB0", keys);
   }
   bool AwaitAllocatable(const std::string& resource, std::size_t count) {
     return plugin_side_->Await(
@@ -33,7 +31,7 @@ class DraSharing : public Dra {
 TEST_F(DraSharing, PodsOfOneClaimGetTheSameAndTheLastOneReleasesIt) {
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("shared");
   const auto first = kubelet_->PrepareClaims("pod-1", {claim});
   ASSERT_TRUE(first) << first.error().message;
@@ -48,18 +46,9 @@ TEST_F(DraSharing, PodsOfOneClaimGetTheSameAndTheLastOneReleasesIt) {
 
 TEST_F(DraSharing, ClaimsOfASharedDeviceGetDifferentSlots) {
   tree_.Remove("dev/ttyUSB1");
-  StartDaemon(R"(
-[[resource]]
-name = "example.com/serial"
-api = "dra"
-replicas = 3
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-  [resource.env]
-  UNIT = "{id}"
-)");
+  StartDaemon(Serial("api = \"dra\"\nreplicas = 3", "[resource.env]\nUNIT = \"{id}\""));
   ASSERT_TRUE(daemon_->AwaitReady());
-  CreateClass("example.com/serial");
+  CreateClass();
   for (const std::string pod : {"0", "1", "2"}) {
     const SimClaim claim = CreateClaim("claim-" + pod);
     const auto prepared = kubelet_->PrepareClaims(pod, {claim});
@@ -74,7 +63,7 @@ TEST_F(DraSharing, ParametersOfAClaimAddVariables) {
   };
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim good = CreateClaim("good", 1, parameters({{"env", {{"BAUD_RATE", "9600"}}}}));
   const auto prepared = kubelet_->PrepareClaims("pod-1", {good});
   ASSERT_TRUE(prepared) << prepared.error().message;
@@ -90,36 +79,35 @@ TEST_F(DraSharing, ParametersOfAClaimAddVariables) {
 
 TEST_F(DraSharing, AnExclusiveDraResourceTakesTheDeviceOfADevicePlugin) {
   ASSERT_NO_FATAL_FAILURE(StartPluginSide());
-  StartDaemon(Port("example.com/serial", "api = \"dra\"\nexclusive = true") + Port(kPluginName));
+  StartDaemon(Port(kSerialName, "api = \"dra\"\nexclusive = true") + Port(kPluginName));
   ASSERT_TRUE(server_->Await([&] { return Published().size() == 1; }, kPatience));
   EXPECT_TRUE(AwaitAllocatable(kPluginName, 0));
-  daemon_->Reload(Port("example.com/serial", "api = \"dra\"") + Port(kPluginName));
+  daemon_->Reload(Port(kSerialName, "api = \"dra\"") + Port(kPluginName));
   EXPECT_TRUE(AwaitAllocatable(kPluginName, 1));
   EXPECT_EQ(Published().size(), 1U);
 }
 
 TEST_F(DraSharing, AnExclusiveDevicePluginTakesTheDeviceOfADraResource) {
   ASSERT_NO_FATAL_FAILURE(StartPluginSide());
-  StartDaemon(Port("example.com/serial", "api = \"dra\"") + Port(kPluginName, "exclusive = true"));
+  StartDaemon(Port(kSerialName, "api = \"dra\"") + Port(kPluginName, "exclusive = true"));
   ASSERT_TRUE(AwaitAllocatable(kPluginName, 1));
   ASSERT_TRUE(daemon_->AwaitReady());
   EXPECT_THAT(Published(), IsEmpty());
-  daemon_->Reload(Port("example.com/serial", "api = \"dra\"") + Port(kPluginName));
+  daemon_->Reload(Port(kSerialName, "api = \"dra\"") + Port(kPluginName));
   EXPECT_TRUE(server_->Await([&] { return Published().size() == 1; }, kPatience));
 }
 
 TEST_F(DraSharing, AReloadMovesADeviceFromOneApiToTheOther) {
-  const std::string name = "example.com/serial";
   ASSERT_NO_FATAL_FAILURE(StartPluginSide());
-  StartDaemon(Port(name));
-  ASSERT_TRUE(AwaitAllocatable(name, 1));
+  StartDaemon(Port(kSerialName));
+  ASSERT_TRUE(AwaitAllocatable(kSerialName, 1));
   EXPECT_THAT(Published(), IsEmpty());
-  daemon_->Reload(Port(name, "api = \"dra\""));
+  daemon_->Reload(Port(kSerialName, "api = \"dra\""));
   ASSERT_TRUE(server_->Await([&] { return Published().size() == 1; }, kPatience));
-  EXPECT_TRUE(AwaitAllocatable(name, 0));
-  daemon_->Reload(Port(name));
+  EXPECT_TRUE(AwaitAllocatable(kSerialName, 0));
+  daemon_->Reload(Port(kSerialName));
   ASSERT_TRUE(server_->Await([&] { return Slices().empty(); }, kPatience));
-  EXPECT_TRUE(AwaitAllocatable(name, 1));
+  EXPECT_TRUE(AwaitAllocatable(kSerialName, 1));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST_F(DraStatusOfDaemon, MetricsHaveSlicesRequestsAndClaims) {
   EXPECT_TRUE(AwaitSeries("patchbay_resource_slice_writes_total", 1,
                           format("{},result=\"success\"", kSerialLabel)));
   EXPECT_TRUE(AwaitSeries("patchbay_prepared_claims", 0));
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("one");
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   EXPECT_TRUE(AwaitSeries("patchbay_prepared_claims", 1));
@@ -52,7 +52,7 @@ TEST_F(DraStatusOfDaemon, MetricsHaveSlicesRequestsAndClaims) {
 TEST_F(DraStatusOfDaemon, StatusHasSlicesTaintsAndClaims) {
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
-  CreateClass("example.com/serial");
+  CreateClass();
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {CreateClaim("one")}));
   tree_.Remove("dev/ttyUSB0");
   ASSERT_TRUE(server_->Await(
@@ -82,7 +82,7 @@ TEST_F(DraStatusOfDaemon, AnOlderApiServerGetsNoTaintsAndThisIsReported) {
   StartDaemon(WithProbe());
   ASSERT_TRUE(daemon_->AwaitReady());
   const std::vector<std::string> both = Published();
-  CreateClass("example.com/serial");
+  CreateClass();
   const auto prepared = kubelet_->PrepareClaims("pod-1", {CreateClaim("one")});
   EXPECT_TRUE(prepared) << prepared.error().message;
   tree_.File("ttyUSB1");
@@ -128,7 +128,7 @@ TEST_F(DraStatusOfDaemon, PodsOfClaimsHoldDevices) {
       .cluster = ClusterConfigFrom({.server = server_->url()}, PlainHttp::kOnLoopback)};
   daemon_ = std::make_unique<RunningDaemon>(tree_, kDraSerial, settings);
   ASSERT_TRUE(daemon_->AwaitReady());
-  CreateClass("example.com/serial");
+  CreateClass();
   const auto prepared = kubelet_->PrepareClaims("uid", {CreateClaim("one")});
   ASSERT_TRUE(prepared) << prepared.error().message;
   EXPECT_NE(prepared->begin()->second.at(0).device, "ttyUSB0") << "the name in the slice";

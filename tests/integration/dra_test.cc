@@ -11,7 +11,29 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::UnorderedElementsAre;
+
+/// Compares the answer of Allocate with what a container of a claim gets.
+void ExpectSameContainer(const v1beta1::ContainerAllocateResponse& response,
+                         const CdiEdits& edits) {
+  EXPECT_EQ((std::map<std::string, std::string>(response.envs().begin(), response.envs().end())),
+            edits.env);
+  ASSERT_EQ(static_cast<std::size_t>(response.devices_size()), edits.device_nodes.size());
+  for (int i = 0; i < response.devices_size(); ++i) {
+    const auto& node = edits.device_nodes[static_cast<std::size_t>(i)];
+    EXPECT_EQ(response.devices(i).container_path(), node.path);
+    EXPECT_EQ(response.devices(i).host_path(), node.host_path);
+    EXPECT_EQ(response.devices(i).permissions(), node.permissions);
+  }
+  ASSERT_EQ(static_cast<std::size_t>(response.mounts_size()), edits.mounts.size());
+  for (int i = 0; i < response.mounts_size(); ++i) {
+    const auto& mount = edits.mounts[static_cast<std::size_t>(i)];
+    EXPECT_EQ(response.mounts(i).container_path(), mount.container_path);
+    EXPECT_EQ(response.mounts(i).host_path(), mount.host_path);
+    EXPECT_THAT(mount.options, testing::Contains(response.mounts(i).read_only() ? "ro" : "rw"));
+  }
+}
 
 TEST_F(Dra, PublishesDevicesAndPreparesClaims) {
   StartDaemon();
@@ -23,7 +45,7 @@ TEST_F(Dra, PublishesDevicesAndPreparesClaims) {
   EXPECT_EQ(slices[0]["spec"]["devices"][0]["attributes"]["port"]["string"], "ttyUSB0");
   EXPECT_EQ(slices[0]["metadata"]["ownerReferences"][0]["name"], "node-1");
 
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("two", 2);
   const auto prepared = kubelet_->PrepareClaims("pod-1", {claim});
   ASSERT_TRUE(prepared) << prepared.error().message;
@@ -45,6 +67,32 @@ TEST_F(Dra, SlicesThatTheKubeletWipedAreBack) {
   ASSERT_TRUE(kubelet_->Restart());  // wipes all slices of the node
   EXPECT_TRUE(AwaitPublished(before));
   EXPECT_TRUE(daemon_->AwaitReady());
+}
+
+TEST_F(Dra, AWatchEventAloneBringsBackWipedSlices) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  const std::vector<std::string> before = Published();
+  ASSERT_TRUE(server_->Await([&] { return server_->Watches() == 1; }, kPatience));
+  const auto lists = [&] {
+    return std::ranges::count(server_->Calls(), api_sim::Verb::kList, &api_sim::ApiCall::verb);
+  };
+  const auto lists_before = lists();
+  kubelet_->SetRegistrationFault(DraRegistrationFault::kNeverDial);
+  ASSERT_TRUE(kubelet_->Restart());  // wipes all slices of the node
+  EXPECT_TRUE(AwaitPublished(before));
+  EXPECT_EQ(lists(), lists_before) << "no list has shown that they are gone";
+  EXPECT_EQ(daemon_->log().Count("driver registered"), 1U) << "the kubelet did not notify it";
+}
+
+TEST_F(Dra, ARegistrationAloneBringsBackWipedSlices) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  const std::vector<std::string> before = Published();
+  ASSERT_TRUE(server_->Await([&] { return server_->Watches() == 1; }, kPatience));
+  server_->PauseWatches(true);  // until the end: they stay open without events
+  ASSERT_TRUE(kubelet_->Restart());
+  EXPECT_TRUE(AwaitPublished(before));
 }
 
 TEST_F(Dra, ARestartWritesNothing) {
@@ -72,7 +120,7 @@ TEST_F(Dra, AVanishedDeviceStaysWhileAClaimHoldsIt) {
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
   const std::vector<std::string> both = Published();
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("one");
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   tree_.Remove("dev/ttyUSB0");
@@ -85,7 +133,7 @@ TEST_F(Dra, ADeviceThatVanishesWhileTheDaemonDoesNotRunStaysToo) {
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
   const std::vector<std::string> both = Published();
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("one");
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   ASSERT_TRUE(daemon_->Stop());
@@ -110,15 +158,9 @@ TEST_F(Dra, AClaimThatCannotBePreparedSaysWhy) {
 }
 
 TEST_F(Dra, AReloadMovesAResourceBetweenTheApis) {
-  constexpr std::string_view kPlugin = R"(
-[[resource]]
-name = "example.com/serial"
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-)";
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
-  daemon_->Reload(kPlugin);
+  daemon_->Reload(kSerial);
   EXPECT_TRUE(server_->Await([&] { return Slices().empty(); }, kPatience));
   EXPECT_TRUE(daemon_->log().Await("resource changed resource=example.com/serial"));
   daemon_->Reload(kDraSerial);
@@ -160,34 +202,72 @@ TEST_F(Dra, BothApisGiveTheSameAndSharingIsReported) {
 
   const auto admitted = plugin_side_->Admit("pod-1", "container", "example.com/plugin", 1);
   ASSERT_TRUE(admitted) << admitted.error().message;
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("one");
   const auto prepared = kubelet_->PrepareClaims("pod-2", {claim});
   ASSERT_TRUE(prepared) << prepared.error().message;
   const CdiEdits edits = EditsFor(prepared->at(claim.uid));
 
-  const auto& response = admitted->response;
-  EXPECT_EQ((std::map<std::string, std::string>(response.envs().begin(), response.envs().end())),
-            edits.env);
-  ASSERT_EQ(response.devices_size(), 1);
-  ASSERT_EQ(edits.device_nodes.size(), 1U);
-  EXPECT_EQ(response.devices(0).container_path(), edits.device_nodes[0].path);
-  EXPECT_EQ(response.devices(0).host_path(), edits.device_nodes[0].host_path);
-  EXPECT_EQ(response.devices(0).permissions(), edits.device_nodes[0].permissions);
-  ASSERT_EQ(response.mounts_size(), 1);
-  ASSERT_EQ(edits.mounts.size(), 1U);
-  EXPECT_EQ(response.mounts(0).container_path(), edits.mounts[0].container_path);
-  EXPECT_EQ(response.mounts(0).host_path(), edits.mounts[0].host_path);
-  EXPECT_FALSE(response.mounts(0).read_only());
-  EXPECT_THAT(edits.mounts[0].options, testing::Contains("rw"));
+  ExpectSameContainer(admitted->response, edits);
+  EXPECT_EQ(edits.device_nodes.size(), 1U);
+  EXPECT_EQ(edits.mounts.size(), 1U);
+}
+
+TEST_F(Dra, BothApisGiveTheSameForEachReplicaOfAGroup) {
+  for (const char* node : {"dev/pcm0c", "dev/pcm0p", "dev/pcm1c", "dev/pcm1p"}) {
+    tree_.CharDevice(node);
+  }
+  ASSERT_NO_FATAL_FAILURE(StartPluginSide());
+  constexpr std::string_view kPairs = R"(
+replicas = 3
+  [[resource.match]]
+  regex = '/dev/pcm(?P<card>[0-9]+)[cp]'
+  group_by = "card"
+  [[resource.device_node]]
+  container_path = "/dev/{name}-{replica}"
+  [[resource.mount]]
+  host_path = "{path}"
+  container_path = "/run/{name}"
+  [[resource.mount]]
+  host_path = "{path}"
+  container_path = "/run/{replica}/{name}"
+  read_only = false
+  [resource.env]
+  UNIT = "{id}"
+  "REPLICA_{replica}" = "{slot} {index}"
+)";
+  StartDaemon(
+      format("[[resource]]\nname = \"example.com/serial\"\napi = \"dra\"\n{0}"
+             "[[resource]]\nname = \"example.com/plugin\"\n{0}",
+             kPairs));
+  ASSERT_TRUE(daemon_->AwaitReady());
+  CreateClass();
+  std::map<std::string, CdiEdits> by_unit;
+  for (int i = 0; i < 6; ++i) {
+    const SimClaim claim = CreateClaim(format("claim-{}", i));
+    const auto prepared = kubelet_->PrepareClaims(format("pod-{}", i), {claim});
+    ASSERT_TRUE(prepared) << prepared.error().message;
+    CdiEdits edits = EditsFor(prepared->at(claim.uid));
+    EXPECT_EQ(edits.device_nodes.size(), 2U);
+    EXPECT_EQ(edits.mounts.size(), 2U);
+    by_unit[edits.env.at("UNIT")] = std::move(edits);
+  }
+  EXPECT_EQ(by_unit.size(), 6U);
+  for (int i = 0; i < 6; ++i) {
+    const auto admitted =
+        plugin_side_->Admit(format("plugin-{}", i), "container", "example.com/plugin", 1);
+    ASSERT_TRUE(admitted) << admitted.error().message;
+    const std::string unit = admitted->device_ids.at(0);
+    SCOPED_TRACE(unit);
+    ASSERT_TRUE(by_unit.contains(unit));
+    ExpectSameContainer(admitted->response, by_unit.at(unit));
+  }
 }
 
 TEST_F(Dra, DevicePluginsAreServedWithoutAnApiServer) {
   ASSERT_NO_FATAL_FAILURE(StartPluginSide());
   daemon_ = std::make_unique<RunningDaemon>(
-      tree_, format("{}[[resource]]\nname = \"example.com/plugin\"\n  [[resource.match]]\n"
-                    "  path = \"/dev/ttyUSB*\"\n",
-                    kDraSerial));
+      tree_, std::string(kDraSerial) + Resource("example.com/plugin", "/dev/ttyUSB*"));
   EXPECT_TRUE(
       daemon_->AwaitMetric("patchbay_resource_registered{resource=\"example.com/plugin\"}", 1));
   EXPECT_TRUE(daemon_->AwaitUnready("example.com/serial"));
@@ -196,14 +276,7 @@ TEST_F(Dra, DevicePluginsAreServedWithoutAnApiServer) {
 
 TEST_F(Dra, SharedDevicesNeedAnApiServerThatKeepsThem) {
   StartApiServer(api_sim::ApiProfile::k1_34);
-  StartDaemon(R"(
-[[resource]]
-name = "example.com/serial"
-api = "dra"
-replicas = 3
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-)");
+  StartDaemon(Serial("api = \"dra\"\nreplicas = 3"));
   EXPECT_TRUE(daemon_->log().Await("resource is not served"));
   EXPECT_TRUE(daemon_->AwaitUnready("DRAConsumableCapacity"));
   EXPECT_THAT(Published(), IsEmpty());

@@ -15,14 +15,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::string_view kGranted = R"(
-[[resource]]
-name = "example.com/serial"
-grant_group = true
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-)";
-
 class GroupGrant : public Contract {
  protected:
   void SetGroup(const std::string& path, gid_t gid) {
@@ -32,7 +24,7 @@ class GroupGrant : public Contract {
     tree_.CharDevice("dev/ttyUSB0");
     SetGroup("dev/ttyUSB0", gid);
     StartKubelet();
-    StartDaemon(kGranted);
+    StartDaemon(Serial("grant_group = true"));
     ASSERT_TRUE(AwaitServed());
   }
   /// Returns the CDI devices that the response to Allocate names.
@@ -104,7 +96,7 @@ TEST_P(GroupGrant, StartsWithAReload) {
   StartDaemon();
   ASSERT_TRUE(AwaitServed());
   EXPECT_THAT(Allocate(), IsEmpty());
-  daemon_->Reload(kGranted);
+  daemon_->Reload(Serial("grant_group = true"));
   // The reload is complete when a scan has ended, of which Allocate shows the effect.
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (Allocate().empty() && std::chrono::steady_clock::now() < deadline) {

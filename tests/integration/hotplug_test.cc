@@ -110,13 +110,7 @@ TEST_P(Hotplug, FollowsARetargetedLink) {
 TEST_P(Hotplug, ForgetsAVanishedDevice) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/ttyUSB1");
-  ASSERT_NO_FATAL_FAILURE(Start(R"(
-[[resource]]
-name = "example.com/serial"
-forget_after = "1500ms"
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-)"));
+  ASSERT_NO_FATAL_FAILURE(Start(Serial("forget_after = \"1500ms\"")));
   const auto start = std::chrono::steady_clock::now();
   tree_.Remove("dev/ttyUSB1");
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));

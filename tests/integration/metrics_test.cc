@@ -125,17 +125,8 @@ TEST_P(DaemonMetrics, ReadyzReportsMissingResources) {
 
 TEST_P(DaemonMetrics, OmitResourcesOfOtherNodes) {
   StartKubelet();
-  StartDaemon(R"(
-[[resource]]
-name = "example.com/serial"
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-[[resource]]
-name = "example.com/elsewhere"
-on_nodes = ["other-*"]
-  [[resource.match]]
-  path = "/dev/ttyACM*"
-)");
+  StartDaemon(Serial() +
+              Resource("example.com/elsewhere", "/dev/ttyACM*", "on_nodes = [\"other-*\"]"));
   ASSERT_TRUE(AwaitServed());
   EXPECT_TRUE(daemon_->AwaitReady());
   EXPECT_EQ(Calls("example.com/elsewhere").size(), 0U);

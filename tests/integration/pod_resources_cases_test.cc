@@ -78,10 +78,7 @@ TEST_P(PodResourcesCases, PollsSoonAfterAnAllocate) {
 TEST_P(PodResourcesCases, Case56DeviceHasTheHoldersOfItsReplicas) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubeletWithPods();
-  StartAsking(
-      format("[[resource]]\nname = \"{}\"\nreplicas = 3\n"
-             "[[resource.match]]\npath = \"/dev/ttyUSB*\"\n",
-             kSerialName));
+  StartAsking(Serial("replicas = 3"));
   Admit("a"), Admit("b");
   ASSERT_TRUE(AwaitUnits(2));
   EXPECT_EQ(daemon_->Metric(Held("a", "ttyUSB0")), 1);
@@ -180,10 +177,7 @@ TEST_P(PodResourcesCases, KeepsVanishedDevicesThatAreInUse) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/ttyUSB1");
   StartKubeletWithPods();
-  StartAsking(
-      format("[[resource]]\nname = \"{}\"\nforget_after = \"100ms\"\n"
-             "[[resource.match]]\npath = \"/dev/ttyUSB*\"\n",
-             kSerialName));
+  StartAsking(Serial("forget_after = \"100ms\""));
   const std::string held = Admit("a");
   ASSERT_TRUE(AwaitUnits(1));
   // The device in use disappears first, so its period is also over when the other one is dropped.

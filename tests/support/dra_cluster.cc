@@ -30,8 +30,9 @@ std::string ClassOf(std::string resource) {
 
 }  // namespace
 
-DraCluster::DraCluster(const std::string& kubelet_root, std::chrono::milliseconds latency) {
-  setenv("NODE_NAME", kNode, 1);
+DraCluster::DraCluster(const std::string& kubelet_root, std::chrono::milliseconds latency,
+                       const std::string& node) {
+  setenv("NODE_NAME", node.c_str(), 1);
   const CertificateAuthority authority;
   const Certificate certificate = authority.Issue();
   files_.File("ca.crt", authority.pem());
@@ -44,7 +45,7 @@ DraCluster::DraCluster(const std::string& kubelet_root, std::chrono::millisecond
   server_ = *std::move(server);
   if (const Status started = server_->Start(); !started) EndProgram(started.error().message);
   Call("POST", "/api/v1/nodes",
-       {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", kNode}}}});
+       {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", node}}}});
   kubelet_ = std::make_unique<DraManager>(
       DraSimOptions{.kubelet_root = kubelet_root,
                     .on_wipe = [this](const std::string&) { Call("DELETE", kSlices); }});

@@ -24,7 +24,8 @@ class DraCluster {
 
   /// `kubelet_root` stands for /var/lib/kubelet. `latency` is the time that the API server takes to
   /// respond.
-  explicit DraCluster(const std::string& kubelet_root, std::chrono::milliseconds latency = {});
+  explicit DraCluster(const std::string& kubelet_root, std::chrono::milliseconds latency = {},
+                      const std::string& node = kNode);
   ~DraCluster();
 
   /// Returns further lines for [daemon], with which the daemon finds this cluster.

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -118,38 +121,64 @@ ordered_json ExpectedEdits(const ContainerResponse& response) {
   return edits;
 }
 
-/// Compares both ways for these devices of a snapshot.
+/// A device of a container: `count` of its replicas, from `first` on.
+struct ParityUnits {
+  const ListedDevice* listed = nullptr;
+  int first = 0;
+  int count = 1;
+};
+
+/// Compares both ways for a container with these units. Another claim has the replicas before them.
 void ExpectSameContainer(const std::shared_ptr<const Snapshot>& snapshot,
-                         std::span<const ListedDevice> devices) {
+                         std::span<const ParityUnits> units) {
+  const ResourceSpec& spec = *snapshot->spec;
   const AllocationContext context = HostOf(*snapshot);
   std::vector<std::string> ids;
   ClaimRequest request{{"uid-1", "default", "mine"}, ResourceClaim()};
   request.claim->key = request.key;
   request.claim->is_allocated = true;
-  for (const ListedDevice& listed : devices) {
-    ids.push_back(AdvertisedId(*snapshot->spec, listed.device->id, 0));
-    request.claim->devices.push_back(
-        {.request = "r", .pool = kParityPool, .device = listed.device->id});
+  std::vector<PreparedUse> prepared_before;
+  for (const ParityUnits& wanted : units) {
+    const std::string& id = wanted.listed->device->id;
+    for (int i = 0; i < wanted.count; ++i) {
+      ids.push_back(AdvertisedId(spec, id, wanted.first + i));
+    }
+    request.claim->devices.push_back({.request = "r",
+                                      .pool = kParityPool,
+                                      .device = id,
+                                      .share_id = spec.replicas > 1 ? "mine" : "",
+                                      .slots = wanted.count});
+    if (wanted.first == 0) continue;
+    std::vector<int> replicas(static_cast<std::size_t>(wanted.first));
+    std::iota(replicas.begin(), replicas.end(), 0);
+    prepared_before.push_back({{"uid-2", "default", "other"},
+                               {.pool = kParityPool,
+                                .device = id,
+                                .device_id = id,
+                                .share_id = "other",
+                                .replicas = std::move(replicas)}});
   }
   const auto response = Allocate(*snapshot, ids, context);
   ASSERT_TRUE(response) << response.error().message;
 
   const NamedDevices named(snapshot);
-  const auto plans = PlanClaims({&request, 1}, "patchbay.dev", {{kParityPool, &named}}, {});
+  const auto plans =
+      PlanClaims({&request, 1}, "patchbay.dev", {{kParityPool, &named}}, prepared_before);
   ASSERT_TRUE(plans[0]) << plans[0].error().message;
   ASSERT_THAT(plans[0]->requests, SizeIs(1));
+  EXPECT_EQ(plans[0]->requests[0].units, ids);
   const auto rendered = RenderRequest(plans[0]->requests[0], *snapshot, context);
   ASSERT_TRUE(rendered) << rendered.error().message;
-  const auto spec = ClaimSpec("patchbay.dev", *plans[0], {&*rendered, 1});
-  ASSERT_TRUE(spec) << spec.error().message;
-  const auto text = CdiToJson(*spec);
+  const auto file_spec = ClaimSpec("patchbay.dev", *plans[0], {&*rendered, 1});
+  ASSERT_TRUE(file_spec) << file_spec.error().message;
+  const auto text = CdiToJson(*file_spec);
   ASSERT_TRUE(text) << text.error().message;
   const ordered_json file = ordered_json::parse(*text);
   ASSERT_THAT(file.at("devices"), SizeIs(1));
   const ordered_json expected = ExpectedEdits(*response);
   EXPECT_EQ(file.at("devices").at(0).at("containerEdits").dump(), expected.dump());
 
-  const auto prepared = ReadClaimSpec(*spec, "patchbay.dev", "uid-1");
+  const auto prepared = ReadClaimSpec(*file_spec, "patchbay.dev", "uid-1");
   ASSERT_TRUE(prepared) << prepared.error().message;
   std::vector<std::string> cdi_devices = response->cdi_devices;
   if (response->envs.size() + response->devices.size() + response->mounts.size() > 0) {
@@ -170,13 +199,18 @@ TEST(BothApis, GiveTheSameForEveryExample) {
     for (const ResourceSpec& resource : loaded.model->resources) {
       SCOPED_TRACE(format("{} of {}", resource.name, entry.path().filename().string()));
       const auto snapshot = MakeUpSnapshot(resource);
-      const std::span<const ListedDevice> devices = snapshot->devices;
-      for (const ListedDevice& device : devices) ExpectSameContainer(snapshot, {&device, 1});
+      std::vector<ParityUnits> units;
+      for (const ListedDevice& device : snapshot->devices) {
+        units.push_back({&device});
+        ExpectSameContainer(snapshot, {&units.back(), 1});
+        const ParityUnits last{.listed = &device, .first = resource.replicas - 1};
+        ExpectSameContainer(snapshot, {&last, 1});
+      }
       const auto all = resource.max_per_container == 0
-                           ? devices.size()
+                           ? units.size()
                            : std::min<std::size_t>(
-                                 devices.size(), static_cast<unsigned>(resource.max_per_container));
-      ExpectSameContainer(snapshot, devices.first(all));
+                                 units.size(), static_cast<unsigned>(resource.max_per_container));
+      ExpectSameContainer(snapshot, std::span(units).first(all));
     }
   }
   EXPECT_GT(files, 20);
@@ -198,7 +232,73 @@ TEST(BothApis, GiveTheSameTextWithEveryCharacter) {
         {std::make_shared<const Device>(std::move(device)), Health::kHealthy, ""});
   }
   snapshot->spec = std::make_shared<const ResourceSpec>(std::move(spec));
-  ExpectSameContainer(snapshot, snapshot->devices);
+  const std::vector<ParityUnits> units{{&snapshot->devices[0]}, {&snapshot->devices[1]}};
+  ExpectSameContainer(snapshot, units);
+}
+
+/// The rest of a resource with replicas, after its first match. Every text depends on the replica.
+constexpr std::string_view kParityTexts = R"(
+  [[resource.mount]]
+  host_path = "/srv/{id}/{replica}"
+  container_path = "/mnt/{slot}"
+  [[resource.mount]]
+  host_path = "/srv/replica-{replica:02}"
+  container_path = "/run/{id}"
+  read_only = false
+  [resource.env]
+  "UNIT_{slot}" = "{id} {replica}"
+  "REPLICA_{replica}" = "{slot}"
+  REPLICAS = "{replica} {index}"
+)";
+
+TEST(BothApis, GiveTheSameForEveryReplica) {
+  constexpr std::string_view kNodes = R"(
+  [[resource.device_node]]
+  container_path = "/dev/thing{slot}-{name}-{replica}"
+  permissions = "r"
+  [[resource.device_node]]
+  host_path = "/dev/control{replica}"
+  optional = true
+)";
+  const struct {
+    const char* what;
+    std::string keys;
+    std::string match;
+    std::string_view nodes;
+  } kResources[] = {
+      {"nodes", "replicas = 3", "path = \"/dev/thing*\"", kNodes},
+      {"groups of nodes", "replicas = 3",
+       "regex = '/dev/thing(?P<card>[0-9]+)[a-z]'\ngroup_by = \"card\"", kNodes},
+      {"no nodes", "replicas = 3", "count = 2", ""},
+      {"one text for all devices", "replicas = 3\nenv_separator = \";\"", "path = \"/dev/thing*\"",
+       ""},
+      {"CDI devices", "replicas = 3\ncdi_devices = [\"vendor.com/class={id}-{replica}\"]",
+       "path = \"/dev/thing*\"", ""},
+      {"groups of users", "replicas = 3\ngrant_group = true", "path = \"/dev/thing*\"", kNodes},
+      {"more replicas", "replicas = 12\nmax_per_container = 6", "path = \"/dev/thing*\"", kNodes},
+  };
+  // Pairs of the first replica and their number, for each of the devices.
+  const std::vector<std::vector<std::pair<int, int>>> kContainers = {
+      {{0, 1}}, {{1, 1}},         {{2, 1}},         {{0, 3}},
+      {{1, 2}}, {{2, 1}, {2, 1}}, {{0, 3}, {0, 3}}, {{1, 2}, {0, 2}},
+  };
+  for (const auto& [what, keys, match, nodes] : kResources) {
+    const Loaded loaded = LoadTexts(
+        {{"parity.toml",
+          format("[[resource]]\nname = \"example.com/thing\"\n{}\n[[resource.match]]\n{}\n{}{}",
+                 keys, match, nodes, kParityTexts)}});
+    ASSERT_TRUE(loaded.model) << loaded.diagnostics.RenderText();
+    const auto snapshot = MakeUpSnapshot(loaded.model->resources.at(0));
+    for (const auto& container : kContainers) {
+      std::vector<ParityUnits> units;
+      for (const auto& [first, count] : container) {
+        units.push_back({&snapshot->devices[units.size()], first, count});
+      }
+      SCOPED_TRACE(format("{}: {} of {} devices, from replica {}", what, units[0].count,
+                          units.size(), units[0].first));
+      ExpectSameContainer(snapshot, units);
+    }
+  }
 }
 
 }  // namespace
