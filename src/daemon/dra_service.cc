@@ -99,6 +99,7 @@ DraService::DraService(const Dependencies& deps, Options options, std::string lo
               .lock_file = std::move(lock_file),
               .get_claim = [this](const ClaimKey& claim,
                                   auto done) { return RequestClaim(claim, std::move(done)); },
+              .is_api_server_up = [this] { return client_.stats().up; },
               .resources = [this] { return Resources(); },
               .on_prepared = [this](const auto& end) { OnPrepared(end); },
               .on_ended = [this] { ReadClaims(); }},

@@ -111,9 +111,17 @@ class ClaimPreparerFixture : public testing::Test {
             .get_claim =
                 [this](const ClaimKey& key, std::function<void(Result<std::string>)> done) {
                   ++gets_;
-                  loop_.Post([done = std::move(done), json = Get(key.name)] { done(json); });
+                  auto answer = [this, done = std::move(done), name = key.name] {
+                    done(Get(name));
+                  };
+                  if (is_server_silent_) {
+                    unanswered_.push_back(std::move(answer));
+                  } else {
+                    loop_.Post(std::move(answer));
+                  }
                   return Subscription([] {});
                 },
+            .is_api_server_up = [this] { return !is_server_down_ || !is_outage_known_; },
             .resources = [this] { return resources_; },
             .on_prepared = [this](const auto& end) { ends_.push_back(end); },
             .on_ended = [this] { on_ended_(); },
@@ -278,6 +286,9 @@ class ClaimPreparerFixture : public testing::Test {
   std::vector<ListedDevice> listed_ = {Listed("a"), Listed("b")};
   std::map<std::string, std::string> claims_;
   bool is_server_down_ = false;
+  bool is_outage_known_ = true;    ///< while the server is down
+  bool is_server_silent_ = false;  ///< requests are not answered
+  std::vector<std::function<void()>> unanswered_;
   int gets_ = 0;
   std::stop_source canceled_;
   ServedResources resources_;
