@@ -361,13 +361,13 @@ void ClaimPreparer::FailTask(Task& task, Error error) {
 void ClaimPreparer::Finish(Task& task, Answer answer) {
   const auto ended = tasks_.extract(task.id);
   ended.mapped()->lock.reset();  // the next call may come before this function returns
-  if (ended.mapped()->action == Action::kPrepare) {
-    PrepareEnd end{std::move(ended.mapped()->pools), answer.has_value(),
-                   loop_.Now() - ended.mapped()->began};
+  if (!ended.mapped()->stale) {
+    ClaimEnd end{ended.mapped()->action, std::move(ended.mapped()->pools), answer.has_value(),
+                 loop_.Now() - ended.mapped()->began};
     if (answer) {
       for (const PreparedDevice& device : *answer) end.pools.insert(device.pool);
     }
-    dependencies_.on_prepared(end);
+    dependencies_.on_claim_end(end);
   }
   ended.mapped()->done(std::move(answer));
   dependencies_.on_ended();

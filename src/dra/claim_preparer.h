@@ -55,8 +55,11 @@ class ClaimPreparer : public ClaimService {
   /// The maximum number of claims that are processed at once; others fail.
   static constexpr std::size_t kMaxClaims = 256;
 
-  /// The end of one claim of a Prepare call, for metrics.
-  struct PrepareEnd {
+  enum class Action { kPrepare, kRelease };
+
+  /// The end of one claim of a call, for metrics.
+  struct ClaimEnd {
+    Action action = Action::kPrepare;
     std::set<std::string> pools;  ///< of its devices; empty if they were not known yet
     bool success = false;
     std::chrono::nanoseconds duration{};
@@ -73,8 +76,8 @@ class ClaimPreparer : public ClaimService {
     /// Returns whether the last request to the API server was answered. Called on the loop.
     std::function<bool()> is_api_server_up = [] { return true; };
     std::function<ServedResources()> resources;  ///< called on the loop
-    /// A claim of a Prepare call has ended. Called on the loop.
-    std::function<void(const PrepareEnd&)> on_prepared = [](const PrepareEnd&) {};
+    /// A claim of a call of the kubelet has ended. Called on the loop.
+    std::function<void(const ClaimEnd&)> on_claim_end = [](const ClaimEnd&) {};
     /// A claim of any call has ended, also of a call that was canceled before: its file may have
     /// been written or removed. Called on the loop.
     std::function<void()> on_ended = [] {};
@@ -102,8 +105,6 @@ class ClaimPreparer : public ClaimService {
   using Id = std::uint64_t;
   using Answer = Result<std::vector<PreparedDevice>>;
   struct Task;
-
-  enum class Action { kPrepare, kRelease };
 
   Task& AddTask(Action action, const ClaimKey& claim, const ClaimCall& call,
                 std::function<void(Answer)> done);

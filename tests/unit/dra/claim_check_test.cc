@@ -39,6 +39,7 @@ TEST_F(ClaimCheckTest, PreparesAClaimAgainThatWasAllocatedAgain) {
   Allocate("other", "a");
   EXPECT_EQ(ErrorOf("other"), "prepared") << "the former device is free";
   EXPECT_THAT(text_.str(), HasSubstr("prepared claim was allocated again"));
+  EXPECT_THAT(ends_, SizeIs(4)) << "only calls of the kubelet are counted";
 }
 
 TEST_F(ClaimCheckTest, ComparesAllDevicesWithTheirRequests) {

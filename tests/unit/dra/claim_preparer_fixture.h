@@ -123,7 +123,7 @@ class ClaimPreparerFixture : public testing::Test {
                 },
             .is_api_server_up = [this] { return !is_server_down_ || !is_outage_known_; },
             .resources = [this] { return resources_; },
-            .on_prepared = [this](const auto& end) { ends_.push_back(end); },
+            .on_claim_end = [this](const auto& end) { ends_.push_back(end); },
             .on_ended = [this] { on_ended_(); },
             .hook_limit = hook_limit_,
             .file_limit = file_limit_},
@@ -274,7 +274,7 @@ class ClaimPreparerFixture : public testing::Test {
   std::string cdi_dir_ = tree_.path("cdi");
   std::ostringstream text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, text_};
-  std::vector<ClaimPreparer::PrepareEnd> ends_;
+  std::vector<ClaimPreparer::ClaimEnd> ends_;
   std::function<void()> on_ended_ = [] {};
   KeepingLoop loop_;
   std::function<void(Hook)> on_hook_ = [](Hook) {};  ///< called when it has ended, on its thread
