@@ -220,10 +220,12 @@ DRA = [
     lines("Prepared claims", "Claims of each resource that are prepared on this node.", "short",
           [query(f"max by (cluster, resource) (patchbay_prepared_claims{{{RESOURCE}}})",
                  "{{resource}}")], size=(12, 8), whole=True),
-    bars("Claim prepares", "Claims that the kubelet asked to prepare, by result. After a failure the pod "
-         "waits in ContainerCreating; its events have the reason.",
-         [query(counted("patchbay_claim_prepares_total", "result"), "{{result}}")], size=(12, 8),
-         colors={"success": GOOD, "failure": BAD}),
+    bars("Claim calls", "Claims that the kubelet asked to prepare or to release, by result. After a "
+         "failure the pod waits in ContainerCreating or Terminating; the log has the reason.",
+         [query(counted("patchbay_claim_prepares_total", "result"), "prepare {{result}}"),
+          query(counted("patchbay_claim_unprepares_total", "result"), "release {{result}}")],
+         size=(12, 8), colors={"prepare success": GOOD, "release success": "super-light-green",
+                               "/failure/": BAD}),
     lines("Claim prepare duration (p99)", "99th percentile of the time to prepare a claim, including "
           "its hooks. The kubelet waits 45 seconds at most.", "s",
           [query(quantile(0.99, "patchbay_claim_prepare_duration_seconds", "resource"),
@@ -232,6 +234,14 @@ DRA = [
          "there was no response. 403 means that permissions are missing.",
          [query(counted("patchbay_api_requests_total", "verb, code", labels=NODE),
                 "{{verb}} {{code}}")], size=(12, 8)),
+    lines("Health streams", "Streams by which the kubelet gets the health of devices. Without one, the "
+          "status of pods does not have it.", "short",
+          [query(f"max by (cluster) (patchbay_health_streams{{{NODE}}})", "streams")],
+          size=(12, 6), whole=True),
+    lines("Dropped fields", "Fields of ResourceSlices that the API server does not store, because it "
+          "is too old or a feature gate is off.", "short",
+          [query(f"max by (cluster, field) (patchbay_api_dropped_fields{{{NODE}}})", "{{field}}")],
+          size=(12, 6), whole=True),
 ]
 
 PROCESS = [

@@ -1,6 +1,10 @@
 #include "config/dra.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
 
 #include "base/escape.h"
 #include "base/format.h"
@@ -60,6 +64,30 @@ void WarnOfNoEffect(std::string_view key, const std::optional<T>& set, Api neede
       format("remove it, or set api = \"{}\"", kApiNames[static_cast<std::size_t>(needed)]));
 }
 
+/// A problem is at its key, or at the section if the key is missing.
+void CompileCluster(const KubernetesDraft& draft, Reporter& reporter, DaemonSpec& spec) {
+  const std::tuple<std::string_view, const std::optional<Text>&, std::string ClusterSettings::*>
+      keys[] = {
+          {"server", draft.server, &ClusterSettings::server},
+          {"ca", draft.ca, &ClusterSettings::ca},
+          {"token_file", draft.token_file, &ClusterSettings::token_file},
+          {"client_certificate", draft.client_certificate, &ClusterSettings::client_certificate},
+          {"client_key", draft.client_key, &ClusterSettings::client_key}};
+  ClusterSettings& settings = spec.kubernetes.emplace();
+  for (const auto& [name, text, member] : keys) {
+    if (text) settings.*member = text->value;
+  }
+  if (draft.broken || !draft.server || !draft.ca) return;  // reported
+  const auto config = CheckCluster(settings);
+  if (config) return;
+  SourceLocation place = draft.place;
+  for (const auto& [name, text, member] : keys) {
+    if (text && name == config.error().key) place = text->place;
+  }
+  reporter.Report(Code::kBadApiServer, place, config.error().message,
+                  "in a pod with a service account, remove [daemon.kubernetes]");
+}
+
 }  // namespace
 
 void CompileDraDaemon(const DaemonDraft& draft, Reporter& reporter, DaemonSpec& spec) {
@@ -70,13 +98,7 @@ void CompileDraDaemon(const DaemonDraft& draft, Reporter& reporter, DaemonSpec& 
                       "as in driver = \"patchbay.dev\"");
     }
   }
-  if (!draft.kubernetes) return;
-  spec.kubernetes = draft.kubernetes->spec;
-  if (draft.kubernetes->broken || spec.kubernetes->server.empty()) return;  // reported
-  if (const auto config = ClusterConfigFrom(*spec.kubernetes); !config) {
-    reporter.Report(Code::kBadApiServer, draft.kubernetes->place, config.error().message,
-                    "in a pod with a service account, remove [daemon.kubernetes]");
-  }
+  if (draft.kubernetes) CompileCluster(*draft.kubernetes, reporter, spec);
 }
 
 void CompileDraKeys(const ResourceDraft& draft, const DaemonSpec& daemon, const Scope& devices,

@@ -76,7 +76,11 @@ struct DraDraft : Draft {
 
 struct KubernetesDraft : Draft {
   static constexpr std::string_view kSection = "daemon.kubernetes";
-  ClusterSettings spec;
+  std::optional<Text> server;
+  std::optional<Text> ca;
+  std::optional<Text> token_file;
+  std::optional<Text> client_certificate;
+  std::optional<Text> client_key;
 };
 
 struct DaemonDraft : Draft {

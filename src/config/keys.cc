@@ -96,31 +96,30 @@ constexpr Key<DraDraft> kDraKeys[] = {
 };
 
 constexpr Key<KubernetesDraft> kKubernetesKeys[] = {
-    KeyFor<&KubernetesDraft::spec, &ClusterSettings::server>(
-        {.name = "server",
-         .meaning = "the address of the API server",
-         .required = true,
-         .example = R"("https://10.0.0.1:6443")",
-         .pattern = kServerPattern}),
-    KeyFor<&KubernetesDraft::spec, &ClusterSettings::ca>(
+    KeyFor<&KubernetesDraft::server>({.name = "server",
+                                      .meaning = "the address of the API server",
+                                      .required = true,
+                                      .example = R"("https://10.0.0.1:6443")",
+                                      .pattern = kServerPattern}),
+    KeyFor<&KubernetesDraft::ca>(
         {.name = "ca",
          .meaning = "a file with the certificates that verify the API server",
          .required = true,
          .example = R"("/etc/kubernetes/pki/ca.crt")",
          .pattern = kPathPattern}),
-    KeyFor<&KubernetesDraft::spec, &ClusterSettings::token_file>(
+    KeyFor<&KubernetesDraft::token_file>(
         {.name = "token_file",
          .meaning = "a file with a token, which is read again when it changes",
          .example = R"("/etc/patchbay/token")",
          .pattern = kPathPattern,
          .alternative_group = 1}),
-    KeyFor<&KubernetesDraft::spec, &ClusterSettings::client_certificate>(
+    KeyFor<&KubernetesDraft::client_certificate>(
         {.name = "client_certificate",
          .meaning = "a file with a client certificate, instead of a token",
          .example = R"("/etc/patchbay/client.crt")",
          .pattern = kPathPattern,
          .alternative_group = 1}),
-    KeyFor<&KubernetesDraft::spec, &ClusterSettings::client_key>(
+    KeyFor<&KubernetesDraft::client_key>(
         {.name = "client_key",
          .meaning = "a file with the private key of the client certificate",
          .example = R"("/etc/patchbay/client.key")",

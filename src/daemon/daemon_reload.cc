@@ -151,13 +151,22 @@ Status Daemon::StartDra() {
   dra_ = TRY(DraService::Create(
       {loop_, servers_, log_, pending_calls_}, std::move(options),
       {.on_status = [this] { OnDraStatus(); },
-       .on_prepared =
-           [this](const std::string& resource, bool success, std::chrono::nanoseconds duration) {
-             dra_metrics_->CountClaimPrepare(resource, success, duration);
+       .on_claim_end =
+           [this](const std::string& resource, const ClaimPreparer::ClaimEnd& end) {
+             if (end.action == ClaimPreparer::Action::kPrepare) {
+               dra_metrics_->CountClaimPrepare(resource, end.success, end.duration);
+             } else {
+               dra_metrics_->CountClaimUnprepare(resource, end.success);
+             }
            },
+       .on_rpc = [this](DriverRpc rpc,
+                        const std::string& code) { dra_metrics_->CountRpc(Name(rpc), code); },
+       .on_health_streams = [this](int open) { dra_metrics_->SetHealthStreams(open); },
        .on_dead = options_.on_fatal}));
   dra_metrics_ = metrics_.AddDra();
   dra_metrics_->AddResource("");  // of claims whose devices are not known
+  for (const std::string_view rpc : kDriverRpcNames) dra_metrics_->CountRpc(rpc, "OK", 0);
+  dra_metrics_->CountRpc(Name(DriverRpc::kNodeWatchResources), "CANCELLED", 0);
   return {};
 }
 

@@ -14,7 +14,6 @@
 #include "dra/device_class.h"
 #include "dra/device_health.h"
 #include "dra/device_name.h"
-#include "dra/driver_observer.h"
 
 namespace patchbay {
 namespace {
@@ -31,31 +30,37 @@ constexpr std::chrono::seconds kStartLimit{20};
 
 }  // namespace
 
-/// Reports registrations to the loop. Calls can end after the service.
+/// Reports events to the loop. Calls can end after the service.
 class DraService::Observer : public DriverObserver {
  public:
-  using Report = std::function<void(const Status&)>;
-
   /// Each is called on the loop.
-  Observer(Loop& loop, Report on_registration, Report on_no_sockets)
-      : loop_(loop),
-        on_registration_(std::move(on_registration)),
-        on_no_sockets_(std::move(on_no_sockets)) {}
+  struct Reports {
+    std::function<void(const Status&)> on_registration;
+    std::function<void(const Status&)> on_no_sockets;
+    std::function<void(DriverRpc, const std::string&)> on_rpc;
+    std::function<void(int)> on_health_streams;
+  };
 
-  void OnRpc(DriverRpc, std::string_view, std::chrono::nanoseconds) override {}
+  Observer(Loop& loop, Reports reports) : loop_(loop), reports_(std::move(reports)) {}
+
+  void OnRpc(DriverRpc rpc, std::string_view code, std::chrono::nanoseconds) override {
+    loop_.Post(
+        [report = reports_.on_rpc, rpc, code = std::string(code)]() mutable { report(rpc, code); });
+  }
   void OnRegistration(const Status& status) override {
-    loop_.Post([report = on_registration_, status] { report(status); });
+    loop_.Post([report = reports_.on_registration, status] { report(status); });
   }
   void OnSockets(const Status& status) override {
     if (status) return;  // the kubelet registers the driver
-    loop_.Post([report = on_no_sockets_, status] { report(status); });
+    loop_.Post([report = reports_.on_no_sockets, status] { report(status); });
   }
-  void OnHealthStreams(int) override {}
+  void OnHealthStreams(int open) override {
+    loop_.Post([report = reports_.on_health_streams, open] { report(open); });
+  }
 
  private:
   Loop& loop_;
-  const Report on_registration_;
-  const Report on_no_sockets_;
+  const Reports reports_;
 };
 
 Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps, Options options,
@@ -69,8 +74,16 @@ Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps,
       .claims = self->preparer_,
       .observer = std::make_shared<Observer>(
           deps.loop,
-          self->lifetime_.Guard([self](const Status& status) { self->OnRegistration(status); }),
-          self->lifetime_.Guard([self](const Status& status) { self->SetRegistered(status); })),
+          Observer::Reports{
+              .on_registration = self->lifetime_.Guard(
+                  [self](const Status& status) { self->OnRegistration(status); }),
+              .on_no_sockets = self->lifetime_.Guard(
+                  [self](const Status& status) { self->SetRegistered(status); }),
+              .on_rpc = self->lifetime_.Guard([self](DriverRpc rpc, const std::string& code) {
+                self->events_.on_rpc(rpc, code);
+              }),
+              .on_health_streams = self->lifetime_.Guard(
+                  [self](int open) { self->events_.on_health_streams(open); })}),
       .pending = deps.pending};
   self->endpoint_ = TRY(
       DriverEndpoint::Create({deps.loop, deps.servers, deps.log}, self->options_.instance, backend,
@@ -102,8 +115,9 @@ DraService::DraService(const Dependencies& deps, Options options, std::string lo
               .lock_file = std::move(lock_file),
               .get_claim = [this](const ClaimKey& claim,
                                   auto done) { return RequestClaim(claim, std::move(done)); },
+              .is_api_server_up = [this] { return client_.stats().up; },
               .resources = [this] { return Resources(); },
-              .on_prepared = [this](const auto& end) { OnPrepared(end); },
+              .on_claim_end = [this](const auto& end) { OnClaimEnd(end); },
               .on_ended = [this] { ReadClaims(); }},
           deps_.loop, deps_.log)) {}
 
@@ -246,14 +260,14 @@ void DraService::SetRegistered(const Status& status) {
 }
 
 /// The names of resources are those of their pools on this node.
-void DraService::OnPrepared(const ClaimPreparer::PrepareEnd& end) {
+void DraService::OnClaimEnd(const ClaimPreparer::ClaimEnd& end) {
   bool is_counted = false;
   for (const auto& [name, served] : resources_) {
     if (!end.pools.contains(PoolName(options_.node_name, name))) continue;
-    events_.on_prepared(name, end.success, end.duration);
+    events_.on_claim_end(name, end);
     is_counted = true;
   }
-  if (!is_counted) events_.on_prepared("", end.success, end.duration);
+  if (!is_counted) events_.on_claim_end("", end);
 }
 
 DraService::State DraService::StateOf(const std::string& name) const {

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "dra/claim_preparer.h"
 #include "dra/driver_endpoint.h"
+#include "dra/driver_observer.h"
 #include "dra/published_pool.h"
 #include "dra/slice_publisher.h"
 #include "kube/api_client.h"
@@ -47,10 +48,13 @@ class DraService {
   };
   struct Events {
     std::function<void()> on_status = [] {};  ///< status() may have changed
-    /// A claim was prepared or was not; `resource` is empty if its devices were not known.
-    std::function<void(const std::string& resource, bool success,
-                       std::chrono::nanoseconds duration)>
-        on_prepared = [](const std::string&, bool, std::chrono::nanoseconds) {};
+    /// A claim of a call has ended; `resource` is empty if its devices were not known.
+    std::function<void(const std::string& resource, const ClaimPreparer::ClaimEnd& end)>
+        on_claim_end = [](const std::string&, const ClaimPreparer::ClaimEnd&) {};
+    /// A call of the kubelet has ended, with its gRPC status in capitals.
+    std::function<void(DriverRpc rpc, const std::string& code)> on_rpc = [](DriverRpc,
+                                                                            const std::string&) {};
+    std::function<void(int open)> on_health_streams = [](int) {};
     /// See DriverEndpoint::Events.
     std::function<void(const std::string& reason)> on_dead = [](const std::string&) {};
   };
@@ -127,7 +131,7 @@ class DraService {
   void ComputeAllPools();
   void OnRegistration(const Status& status);
   void SetRegistered(const Status& status);
-  void OnPrepared(const ClaimPreparer::PrepareEnd& end);
+  void OnClaimEnd(const ClaimPreparer::ClaimEnd& end);
   void OnClaims(const Result<ClaimFiles::All>& read);
   std::map<std::string, DeviceIds> HeldDevices() const;
   static void ReportHeld(const Served& served);

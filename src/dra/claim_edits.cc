@@ -8,8 +8,10 @@
 
 #include "dra/claim_edits.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "base/format.h"
@@ -210,6 +212,43 @@ std::vector<PreparedUse> UsesOf(const PreparedClaim& prepared) {
     for (const PlannedDevice& device : request.devices) uses.push_back({prepared.claim, device});
   }
   return uses;
+}
+
+bool IsAllocatedAsPrepared(const ResourceClaim& claim, const PreparedClaim& prepared) {
+  using Use =
+      std::tuple<std::string_view, std::string_view, std::string_view, std::string_view, bool>;
+  std::vector<Use> allocated;
+  for (const AllocatedDevice& device : claim.devices) {
+    allocated.emplace_back(MainRequest(device.request), device.pool, device.device, device.share_id,
+                           device.admin_access);
+  }
+  std::vector<Use> recorded;
+  for (const PreparedRequest& request : prepared.requests) {
+    for (const PlannedDevice& device : request.devices) {
+      recorded.emplace_back(request.request, device.pool, device.device, device.share_id,
+                            device.admin_access);
+    }
+  }
+  // The file has the devices by request and resource.
+  std::ranges::sort(allocated);
+  std::ranges::sort(recorded);
+  return allocated == recorded;
+}
+
+std::vector<PreparedClaim> OtherHolders(const ResourceClaim& claim,
+                                        std::span<const PreparedClaim> prepared) {
+  std::vector<PreparedClaim> holders;
+  const auto is_allocated = [&](const PreparedUse& use) {
+    return !use.device.admin_access &&
+           std::ranges::any_of(claim.devices, [&](const AllocatedDevice& device) {
+             return device.pool == use.device.pool && device.device == use.device.device;
+           });
+  };
+  for (const PreparedClaim& other : prepared) {
+    if (other.claim.uid == claim.key.uid) continue;
+    if (std::ranges::any_of(UsesOf(other), is_allocated)) holders.push_back(other);
+  }
+  return holders;
 }
 
 }  // namespace patchbay

@@ -61,4 +61,12 @@ std::vector<PreparedDevice> AnswerFor(const PreparedClaim& prepared);
 /// Returns the devices for PlanClaims.
 std::vector<PreparedUse> UsesOf(const PreparedClaim& prepared);
 
+/// Returns whether a claim is prepared with the devices that are allocated to it, for the same
+/// requests and shares.
+bool IsAllocatedAsPrepared(const ResourceClaim& claim, const PreparedClaim& prepared);
+
+/// Returns the other claims that devices of a claim are prepared for, unless for administration.
+std::vector<PreparedClaim> OtherHolders(const ResourceClaim& claim,
+                                        std::span<const PreparedClaim> prepared);
+
 }  // namespace patchbay

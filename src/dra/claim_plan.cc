@@ -22,10 +22,6 @@ constexpr std::string_view kScheduleAgain =
     "delete the pod, and the claim unless a template created it, so that the scheduler chooses "
     "again";
 
-std::string_view MainRequest(std::string_view request) {
-  return request.substr(0, request.find('/'));
-}
-
 std::string ClaimText(const ClaimKey& claim) {
   return format("ResourceClaim {}/{}", claim.namespace_name, claim.name);
 }
@@ -227,18 +223,8 @@ std::vector<Result<ClaimPlan>> PlanClaims(std::span<const ClaimRequest> claims,
   return plans;
 }
 
-std::vector<ClaimKey> OtherHolders(const ResourceClaim& claim,
-                                   std::span<const PreparedUse> prepared) {
-  std::vector<ClaimKey> holders;
-  for (const PreparedUse& use : prepared) {
-    if (use.device.admin_access || use.claim.uid == claim.key.uid) continue;
-    const bool is_allocated =
-        std::ranges::any_of(claim.devices, [&](const AllocatedDevice& device) {
-          return device.pool == use.device.pool && device.device == use.device.device;
-        });
-    if (is_allocated && std::ranges::count(holders, use.claim) == 0) holders.push_back(use.claim);
-  }
-  return holders;
+std::string_view MainRequest(std::string_view request) {
+  return request.substr(0, request.find('/'));
 }
 
 }  // namespace patchbay

@@ -71,8 +71,7 @@ std::vector<Result<ClaimPlan>> PlanClaims(std::span<const ClaimRequest> claims,
                                           std::string_view driver, const ServedPools& pools,
                                           std::span<const PreparedUse> prepared);
 
-/// Returns the other claims that devices of a claim are prepared for, unless for administration.
-std::vector<ClaimKey> OtherHolders(const ResourceClaim& claim,
-                                   std::span<const PreparedUse> prepared);
+/// Returns the name of a request for the kubelet: without the subrequest of a prioritized list.
+std::string_view MainRequest(std::string_view request);
 
 }  // namespace patchbay

@@ -2,7 +2,7 @@
 //
 //   Prepare:   read the file, lock the claim, read the file again, get the claim from the API
 //              server, lock its devices, read the files of other claims, plan, render, run hooks,
-//              write the file
+//              write the file; if there is a file, see claim_check.cc
 //   Unprepare: lock the claim, read the file, lock its devices, run hooks, remove the file; see
 //              claim_release.cc
 //
@@ -56,14 +56,22 @@ void ClaimPreparer::Unprepare(std::vector<ClaimKey> claims, ClaimCall call,
       }));
 }
 
+ClaimPreparer::Task& ClaimPreparer::AddTask(Action action, const ClaimKey& claim,
+                                            const ClaimCall& call,
+                                            std::function<void(Answer)> done) {
+  const Id id = next_++;
+  const Loop::Time now = loop_.Now();
+  const auto hooks_end = std::min(now + dependencies_.hook_limit, call.deadline - kReserve);
+  Task task{id, action, claim, call, hooks_end, now, std::move(done)};
+  return *tasks_.emplace(id, std::make_unique<Task>(std::move(task))).first->second;
+}
+
 /// Starts a task for each claim. The last one to end completes the call.
 template <class Results>
 void ClaimPreparer::Begin(Action action, const std::vector<ClaimKey>& claims, const ClaimCall& call,
                           std::function<void(Results)> done) {
   using One = typename Results::mapped_type;
   const auto results = std::make_shared<Results>();
-  const Loop::Time hooks_end =
-      std::min(loop_.Now() + dependencies_.hook_limit, call.deadline - kReserve);
   for (const ClaimKey& claim : claims) {
     auto end = [results, size = claims.size(), done, uid = claim.uid](Answer answer) {
       One one;
@@ -75,17 +83,8 @@ void ClaimPreparer::Begin(Action action, const std::vector<ClaimKey>& claims, co
       results->insert_or_assign(uid, std::move(one));
       if (results->size() == size) done(std::move(*results));
     };
-    const Id id = next_++;
     const bool is_refused = tasks_.size() >= kMaxClaims;
-    Task& task = *tasks_
-                      .emplace(id, std::make_unique<Task>(Task{.id = id,
-                                                               .action = action,
-                                                               .claim = claim,
-                                                               .call = call,
-                                                               .hooks_end = hooks_end,
-                                                               .began = loop_.Now(),
-                                                               .done = std::move(end)}))
-                      .first->second;
+    Task& task = AddTask(action, claim, call, std::move(end));
     if (is_refused) {
       FailTask(task,
                {ErrorKind::kUnavailable,
@@ -131,26 +130,22 @@ void ClaimPreparer::LockClaim(
   });
 }
 
-/// Returns whether a call releases the claim, whose file exists until its hooks have ended.
-bool ClaimPreparer::IsReleasing(const ClaimKey& claim) const {
-  return std::ranges::any_of(tasks_, [&](const auto& task) {
-    return task.second->action == Action::kRelease && task.second->claim.uid == claim.uid;
-  });
-}
-
 /// Without a lock at first. What was read does not count if a claim was released in the meantime.
 void ClaimPreparer::StartPrepare(Task& task) {
   InPool(
       task, [files = files_, uid = task.claim.uid] { return files.Read(uid); },
       [this, before = releases_](Task& read, const Result<std::optional<PreparedClaim>>& prepared) {
-        if (prepared && *prepared && !released_.contains(read.claim.uid) &&
-            !IsReleasing(read.claim) && releases_ == before) {
-          return Finish(read, AnswerFor(**prepared));
+        if (prepared && *prepared && !IsReleasedSince(read.claim, before)) {
+          return AnswerFromFile(read, **prepared, before);
         }
-        LockClaim(read, [this](Task& locked, Result<std::optional<PreparedClaim>> again) {
-          OnLocked(locked, std::move(again));
-        });
+        LockAndPrepare(read);
       });
+}
+
+void ClaimPreparer::LockAndPrepare(Task& task) {
+  LockClaim(task, [this](Task& locked, Result<std::optional<PreparedClaim>> prepared) {
+    OnLocked(locked, std::move(prepared));
+  });
 }
 
 void ClaimPreparer::OnLocked(Task& task, Result<std::optional<PreparedClaim>> prepared) {
@@ -158,7 +153,7 @@ void ClaimPreparer::OnLocked(Task& task, Result<std::optional<PreparedClaim>> pr
     return FailTask(task, std::move(prepared).error());
   }
   if (prepared && *prepared && !released_.contains(task.claim.uid)) {
-    return Finish(task, AnswerFor(**prepared));
+    return AnswerFromFile(task, **prepared, releases_);
   }
   if (!prepared) {
     log_.Warning("CDI file of a claim is damaged; preparing the claim again",
@@ -211,7 +206,7 @@ void ClaimPreparer::OnOthers(Task& task, const Result<ClaimFiles::All>& others) 
   const ClaimRequest request{task.claim, std::move(task.allocated)};
   auto plan = std::move(PlanClaims({&request, 1}, dependencies_.driver, pools, uses).front());
   if (!plan) {
-    if (request.claim) ReleaseGone(OtherHolders(*request.claim, uses));
+    if (request.claim) ReleaseGone(OtherHolders(*request.claim, others->claims));
     return Refuse(task, std::move(plan).error());
   }
   task.plan = *std::move(plan);
@@ -365,13 +360,14 @@ void ClaimPreparer::FailTask(Task& task, Error error) {
 
 void ClaimPreparer::Finish(Task& task, Answer answer) {
   const auto ended = tasks_.extract(task.id);
-  if (ended.mapped()->action == Action::kPrepare) {
-    PrepareEnd end{std::move(ended.mapped()->pools), answer.has_value(),
-                   loop_.Now() - ended.mapped()->began};
+  ended.mapped()->lock.reset();  // the next call may come before this function returns
+  if (!ended.mapped()->stale) {
+    ClaimEnd end{ended.mapped()->action, std::move(ended.mapped()->pools), answer.has_value(),
+                 loop_.Now() - ended.mapped()->began};
     if (answer) {
       for (const PreparedDevice& device : *answer) end.pools.insert(device.pool);
     }
-    dependencies_.on_prepared(end);
+    dependencies_.on_claim_end(end);
   }
   ended.mapped()->done(std::move(answer));
   dependencies_.on_ended();

@@ -27,10 +27,12 @@ namespace patchbay {
 /// as Allocate of the device plugin API, and the hooks `allocate` and `pre_start` run once before
 /// it is written, `release` once before it is removed. The files are the only record, so a
 /// restarted process and the other instance of a rolling update continue where this one stopped. A
-/// prepared claim is answered from its file, without the API server.
+/// prepared claim is answered from its file, also while the API server does not respond. If it
+/// responds, and has allocated other devices to the claim since the file was written, the devices
+/// of the file are released and the claim is prepared again.
 ///
-/// A device that is still prepared for a claim that no longer exists is released when another claim
-/// needs it.
+/// A device that is still prepared for a claim that no longer exists or no longer has it is
+/// released when another claim needs it.
 ///
 /// Claims are independent of each other, also those of one call. Two calls wait for each other only
 /// if they have a claim in common, or a device that is not shared for administration; see
@@ -46,13 +48,18 @@ class ClaimPreparer : public ClaimService {
   static constexpr std::chrono::seconds kReserve{3};
   /// The limit of each access to files.
   static constexpr std::chrono::seconds kFileLimit{5};
+  /// The time for the API server to confirm the devices of a claim that is prepared already.
+  static constexpr std::chrono::seconds kCheckLimit{1};
   /// The interval at which locked claims and devices are tried again.
   static constexpr std::chrono::milliseconds kLockRetry{100};
   /// The maximum number of claims that are processed at once; others fail.
   static constexpr std::size_t kMaxClaims = 256;
 
-  /// The end of one claim of a Prepare call, for metrics.
-  struct PrepareEnd {
+  enum class Action { kPrepare, kRelease };
+
+  /// The end of one claim of a call, for metrics.
+  struct ClaimEnd {
+    Action action = Action::kPrepare;
     std::set<std::string> pools;  ///< of its devices; empty if they were not known yet
     bool success = false;
     std::chrono::nanoseconds duration{};
@@ -66,9 +73,11 @@ class ClaimPreparer : public ClaimService {
     /// on the loop after it has returned, unless the subscription is destroyed first.
     std::function<Subscription(const ClaimKey&, std::function<void(Result<std::string>)>)>
         get_claim;
+    /// Returns whether the last request to the API server was answered. Called on the loop.
+    std::function<bool()> is_api_server_up = [] { return true; };
     std::function<ServedResources()> resources;  ///< called on the loop
-    /// A claim of a Prepare call has ended. Called on the loop.
-    std::function<void(const PrepareEnd&)> on_prepared = [](const PrepareEnd&) {};
+    /// A claim of a call of the kubelet has ended. Called on the loop.
+    std::function<void(const ClaimEnd&)> on_claim_end = [](const ClaimEnd&) {};
     /// A claim of any call has ended, also of a call that was canceled before: its file may have
     /// been written or removed. Called on the loop.
     std::function<void()> on_ended = [] {};
@@ -97,8 +106,8 @@ class ClaimPreparer : public ClaimService {
   using Answer = Result<std::vector<PreparedDevice>>;
   struct Task;
 
-  enum class Action { kPrepare, kRelease };
-
+  Task& AddTask(Action action, const ClaimKey& claim, const ClaimCall& call,
+                std::function<void(Answer)> done);
   template <class Results>
   void Begin(Action action, const std::vector<ClaimKey>& claims, const ClaimCall& call,
              std::function<void(Results)> done);
@@ -112,6 +121,11 @@ class ClaimPreparer : public ClaimService {
 
   bool IsReleasing(const ClaimKey& claim) const;
   void StartPrepare(Task& task);
+  void LockAndPrepare(Task& task);
+  void AnswerFromFile(Task& task, const PreparedClaim& prepared, std::uint64_t releases);
+  void OnChecked(Task& task, const PreparedClaim& prepared, std::uint64_t releases,
+                 const Result<std::string>& json);
+  bool IsReleasedSince(const ClaimKey& claim, std::uint64_t releases) const;
   void OnLocked(Task& task, Result<std::optional<PreparedClaim>> prepared);
   void OnClaim(Task& task, const Result<std::string>& json);
   void OnDevicesLocked(Task& task);
@@ -125,7 +139,8 @@ class ClaimPreparer : public ClaimService {
   void StartUnprepare(Task& task);
   void OnAllRead(Task& task, Result<ClaimFiles::All> all);
   void Remove(Task& task);
-  void ReleaseGone(const std::vector<ClaimKey>& holders);
+  void ReleaseGone(const std::vector<PreparedClaim>& holders);
+  void ReleaseStale(const PreparedClaim& stale, std::function<void(Answer)> done);
 
   void NotifyUnused();
   bool IsOver(const Task& task) const;

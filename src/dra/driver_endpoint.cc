@@ -71,8 +71,19 @@ Status CreateDataDir(const std::string& data) {
                    error ? error.value() : errno);
 }
 
-/// gRPC would replace the socket of another process, whose calls would then fail.
-Status CheckUnused(const std::string& socket) {
+/// gRPC would replace the socket of another process, whose calls would then fail. It does not
+/// replace other files, and would not say why it fails.
+Status CheckReplaceable(const std::string& socket) {
+  struct stat info;
+  if (lstat(socket.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode)) {
+    return Fail(ErrorKind::kPrecondition,
+                format("{} exists and is {}, not a socket; remove it, and check that no volume is "
+                       "mounted there",
+                       socket,
+                       S_ISDIR(info.st_mode)   ? "a directory"
+                       : S_ISLNK(info.st_mode) ? "a link"
+                                               : "a file"));
+  }
   if (!IsBound(socket)) return {};
   return Fail(ErrorKind::kPrecondition,
               format("another process serves {}; stop it, or set POD_UID from the field "
@@ -99,11 +110,11 @@ struct DriverEndpoint::StartRequest {
     TRY(CreateDataDir(sockets.data));
     swept = SweepStaleSockets(instance, sockets);
     if (needs_driver) {
-      TRY(CheckUnused(sockets.dra));
+      TRY(CheckReplaceable(sockets.dra));
       servers.driver = TRY(DriverServer::Start(sockets.dra, backend, health));
       servers.ids.dra = SocketIdentity(sockets.dra);
     }
-    TRY(CheckUnused(sockets.registration));
+    TRY(CheckReplaceable(sockets.registration));
     servers.registration = TRY(RegistrationServer::Start(sockets.registration, instance.driver,
                                                          sockets.dra, backend.observer, on_status));
     servers.ids.registration = SocketIdentity(sockets.registration);

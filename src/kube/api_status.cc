@@ -17,13 +17,26 @@ namespace {
 constexpr std::size_t kMaxReasonBytes = 64;
 constexpr std::size_t kMaxMessageBytes = 1024;
 
+constexpr std::string_view kOfARedirect =
+    "the API server redirects no request, so a proxy or load balancer answered; use the address of "
+    "the API server itself for server of [daemon.kubernetes], or for KUBERNETES_SERVICE_HOST in "
+    "a pod";
+
 /// The next step for the administrator.
 constexpr std::pair<unsigned, std::string_view> kNextSteps[] = {
+    {301, kOfARedirect},
+    {302, kOfARedirect},
+    {303, kOfARedirect},
+    {307, kOfARedirect},
+    {308, kOfARedirect},
     {401,
      "the API server does not accept the credentials; check the token or the client "
      "certificate, and that it has not expired"},
     {403, "grant the permission to the service account or user"},
     {404, "check that the object exists, and that the API server serves this API"},
+    {422,
+     "change the device, attribute or name in the configuration that the message is about; if "
+     "there is none, report it as a bug of Patchbay"},
 };
 
 /// The members of a Status that are used.

@@ -1,5 +1,6 @@
 #include "metrics/dra_metrics.h"
 
+#include <algorithm>
 #include <set>
 
 namespace patchbay {
@@ -10,10 +11,13 @@ DraMetrics::ResourceSeries::ResourceSeries(MetricFamilies& families,
       slice_writes(families, families.resource_slice_writes, labels),
       prepares(families, families.claim_prepares, labels),
       prepare_duration(families, families.claim_prepare_duration, labels, ClaimDurationBuckets()),
+      unprepares(families, families.claim_unprepares, labels),
       prepared_claims(families, families.prepared_claims, labels) {}
 
 DraMetrics::DraMetrics(MetricFamilies& families)
-    : families_(families), api_server_up_(families, families.api_server_up, {}) {}
+    : families_(families),
+      api_server_up_(families, families.api_server_up, {}),
+      health_streams_(families, families.health_streams, {}) {}
 
 void DraMetrics::AddResource(const std::string& resource) {
   const std::lock_guard lock(mutex_);
@@ -36,6 +40,28 @@ void DraMetrics::CountApiRequests(std::string_view verb, std::string_view code,
       .first->second->Increment(static_cast<double>(count));
 }
 
+void DraMetrics::SetDroppedFields(const std::vector<std::string>& fields) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(dropped_fields_,
+                [&](const auto& field) { return std::ranges::count(fields, field.first) == 0; });
+  for (const std::string& field : fields) {
+    const prometheus::Labels labels{{"field", field}};
+    dropped_fields_.try_emplace(field, families_, families_.api_dropped_fields, labels)
+        .first->second->Set(1);
+  }
+}
+
+/// A driver serves all resources, so its calls have none.
+void DraMetrics::CountRpc(std::string_view method, std::string_view code, std::uint64_t count) {
+  std::pair<std::string, std::string> key{method, code};
+  const std::lock_guard lock(mutex_);
+  const prometheus::Labels labels{{"resource", ""}, {"method", key.first}, {"code", key.second}};
+  rpcs_.try_emplace(std::move(key), families_, families_.rpcs, labels)
+      .first->second->Increment(static_cast<double>(count));
+}
+
+void DraMetrics::SetHealthStreams(int open) { health_streams_->Set(open); }
+
 void DraMetrics::SetSlices(const std::string& resource, std::size_t count) {
   With(resource, [&](ResourceSeries& series) { series.slices->Set(static_cast<double>(count)); });
 }
@@ -54,6 +80,10 @@ void DraMetrics::CountClaimPrepare(const std::string& resource, bool success,
   });
 }
 
+void DraMetrics::CountClaimUnprepare(const std::string& resource, bool success) {
+  With(resource, [&](ResourceSeries& series) { series.unprepares.of(success)->Increment(); });
+}
+
 void DraMetrics::SetPreparedClaims(const std::string& resource, std::size_t count) {
   With(resource,
        [&](ResourceSeries& series) { series.prepared_claims->Set(static_cast<double>(count)); });
@@ -70,6 +100,7 @@ std::uint64_t Since(std::uint64_t before, std::uint64_t now) {
 
 void RecordDra(DraMetrics& metrics, const DraStatus& before, const DraStatus& now) {
   metrics.SetApiServerUp(now.api_server_up);
+  metrics.SetDroppedFields(now.dropped_fields);
   for (const auto& [key, count] : now.requests) {
     const auto old = before.requests.find(key);
     const std::uint64_t known = old == before.requests.end() ? 0 : old->second;

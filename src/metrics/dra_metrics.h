@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "metrics/families.h"
 #include "metrics/owned_metric.h"
@@ -16,9 +17,9 @@
 namespace patchbay {
 
 /// The metrics of Dynamic Resource Allocation: the API server, the published ResourceSlices and the
-/// claims. patchbay_api_server_up exists while the object exists, and is 0 at first; the series of
-/// a resource exist from AddResource to RemoveResource, at zero at first. Functions with the name
-/// of another resource do nothing.
+/// claims. patchbay_api_server_up and patchbay_health_streams exist while the object exists, and
+/// are 0 at first; the series of a resource exist from AddResource to RemoveResource, at zero at
+/// first. Functions with the name of another resource do nothing.
 ///
 /// Thread-safe. At most one object may exist for `families`, which must outlive it.
 class DraMetrics {
@@ -35,6 +36,15 @@ class DraMetrics {
   /// of kApiErrorKindNames if there was no response.
   void CountApiRequests(std::string_view verb, std::string_view code, std::uint64_t count = 1);
 
+  /// Replaces the fields that the API server drops.
+  void SetDroppedFields(const std::vector<std::string>& fields);
+
+  /// Counts calls of the kubelet. `code` is a gRPC status in capitals. The series of a code begins
+  /// with the first call of this function; a count of 0 only adds it.
+  void CountRpc(std::string_view method, std::string_view code, std::uint64_t count = 1);
+  /// Sets the number of open streams of the kubelet that watch the health of devices.
+  void SetHealthStreams(int open);
+
   /// Sets the number of slices that the API server stores.
   void SetSlices(const std::string& resource, std::size_t count);
   /// Counts attempts to create, update or delete a slice.
@@ -43,6 +53,8 @@ class DraMetrics {
   /// Counts a claim that the kubelet asked to prepare, even if it was prepared already.
   void CountClaimPrepare(const std::string& resource, bool success,
                          std::chrono::nanoseconds duration);
+  /// Counts a claim that the kubelet asked to release, even if it was not prepared.
+  void CountClaimUnprepare(const std::string& resource, bool success);
   /// Sets the number of claims that are prepared.
   void SetPreparedClaims(const std::string& resource, std::size_t count);
 
@@ -54,6 +66,7 @@ class DraMetrics {
     CountersByResult slice_writes;
     CountersByResult prepares;
     OwnedHistogram prepare_duration;
+    CountersByResult unprepares;
     OwnedGauge prepared_claims;
   };
 
@@ -68,9 +81,12 @@ class DraMetrics {
 
   MetricFamilies& families_;
   OwnedGauge api_server_up_;
+  OwnedGauge health_streams_;
   std::mutex mutex_;
   std::map<std::string, ResourceSeries> resources_;                       ///< by name
   std::map<std::pair<std::string, std::string>, OwnedCounter> requests_;  ///< by verb and code
+  std::map<std::pair<std::string, std::string>, OwnedCounter> rpcs_;      ///< by method and code
+  std::map<std::string, OwnedGauge> dropped_fields_;
 };
 
 /// Sets the gauges as in `now`, and counts what has happened since `before`. Claims that are

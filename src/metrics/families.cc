@@ -71,8 +71,9 @@ MetricFamilies::MetricFamilies()
                               "see patchbay_units_in_use. Formerly "
                               "patchbay_allocated_devices_total.")),
       rpcs(Counter(registry, "patchbay_rpcs_total",
-                   "Calls from the kubelet, by method and gRPC status code. Codes other than OK "
-                   "(and CANCELLED for ListAndWatch) should be investigated in the log.")),
+                   "Calls from the kubelet, by method and gRPC status code; `resource` is empty "
+                   "for those of Dynamic Resource Allocation. Codes other than OK (and CANCELLED "
+                   "for ListAndWatch and NodeWatchResources) should be investigated in the log.")),
       rpc_duration(Histogram(registry, "patchbay_rpc_duration_seconds",
                              "Duration of calls from the kubelet, without ListAndWatch. A slow "
                              "Allocate delays the start of every pod on the node.")),
@@ -136,9 +137,25 @@ MetricFamilies::MetricFamilies()
           Histogram(registry, "patchbay_claim_prepare_duration_seconds",
                     "Time to prepare a ResourceClaim, including its hooks. The kubelet waits 45 "
                     "seconds at most.")),
+      claim_unprepares(Counter(
+          registry, "patchbay_claim_unprepares_total",
+          "ResourceClaims that the kubelet asked to release, by result. `resource` is empty "
+          "if the claim was not prepared or its file could not be read. After a failure "
+          "the pod stays in Terminating, and the kubelet tries again; the log has the "
+          "reason.")),
       prepared_claims(Gauge(registry, "patchbay_prepared_claims",
                             "ResourceClaims with devices of the resource that are prepared on the "
-                            "node.")) {}
+                            "node.")),
+      health_streams(
+          Gauge(registry, "patchbay_health_streams",
+                "Open NodeWatchResources streams. 1 is normal; with 0 the kubelet knows no health "
+                "of devices, as before Kubernetes 1.36 without the feature gate "
+                "ResourceHealthStatus.")),
+      api_dropped_fields(
+          Gauge(registry, "patchbay_api_dropped_fields",
+                "Always 1, one series per field of ResourceSlices that the API server does not "
+                "store. Upgrade it, or turn on DRADeviceTaints for \"taints\" and "
+                "DRAConsumableCapacity for \"allowMultipleAllocations\".")) {}
 
 const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
   static const prometheus::Histogram::BucketBoundaries buckets = {0.0005, 0.002, 0.01, 0.05,

@@ -58,7 +58,10 @@ struct MetricFamilies {
   Counters& resource_slice_writes;
   Counters& claim_prepares;
   Histograms& claim_prepare_duration;
+  Counters& claim_unprepares;
   Gauges& prepared_claims;
+  Gauges& health_streams;
+  Gauges& api_dropped_fields;
 };
 
 /// The eight upper bounds of every duration histogram, in seconds, from 0.5 ms to 10 s; for claims,

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "base/ascii.h"
 #include "base/escape.h"
@@ -91,7 +92,7 @@ bool IsLoopback(const ClusterConfig& config) {
   return ParseAddress<Ipv6>(config.host) == loopback;
 }
 
-Status CheckFiles(const ClusterConfig& config) {
+std::optional<ClusterProblem> ProblemWithFiles(const ClusterConfig& config) {
   const std::pair<std::string_view, const std::string&> files[] = {
       {"ca", config.ca_file},
       {"token_file", config.token_file},
@@ -99,29 +100,34 @@ Status CheckFiles(const ClusterConfig& config) {
       {"client_key", config.client_key_file}};
   for (const auto& [name, path] : files) {
     if (!path.empty() && !IsShortestPath(path)) {
-      return Fail(ErrorKind::kInvalid,
-                  format("{} must be an absolute path, not \"{}\"", name, Truncate(path, 200)));
+      return ClusterProblem{
+          name, format("{} must be an absolute path, not \"{}\"", name, Truncate(path, 200))};
     }
   }
-  if (!config.uses_tls) return {};
+  if (!config.uses_tls) return std::nullopt;
   if (config.ca_file.empty()) {
-    return Fail(ErrorKind::kInvalid,
-                "ca is missing; set it to the file with the certificate of the cluster's "
-                "certificate authority, such as /etc/kubernetes/pki/ca.crt");
+    return ClusterProblem{"ca",
+                          "ca is missing; set it to the file with the certificate of the cluster's "
+                          "certificate authority, such as /etc/kubernetes/pki/ca.crt"};
   }
   const bool has_token = !config.token_file.empty();
   const bool has_certificate = !config.client_certificate_file.empty();
   if (has_certificate == config.client_key_file.empty()) {
-    return Fail(ErrorKind::kInvalid,
-                "client_certificate and client_key need each other; set both or none");
+    return ClusterProblem{has_certificate ? "client_certificate" : "client_key",
+                          "client_certificate and client_key need each other; set both or none"};
   }
   if (has_token == has_certificate) {
-    return Fail(ErrorKind::kInvalid,
-                has_token ? "token_file cannot be combined with client_certificate; remove one"
+    return ClusterProblem{
+        "token_file", has_token
+                          ? "token_file cannot be combined with client_certificate; remove one"
                           : "credentials are missing; set token_file, or client_certificate and "
-                            "client_key");
+                            "client_key"};
   }
-  return {};
+  return std::nullopt;
+}
+
+tl::unexpected<ClusterProblem> ServerProblem(std::string message) {
+  return tl::unexpected<ClusterProblem>(ClusterProblem{"server", std::move(message)});
 }
 
 }  // namespace
@@ -148,33 +154,42 @@ Result<ClusterConfig> ClusterConfigInPod(std::string_view host, std::string_view
   return config;
 }
 
-Result<ClusterConfig> ClusterConfigFrom(const ClusterSettings& settings, PlainHttp plain_http) {
+tl::expected<ClusterConfig, ClusterProblem> CheckCluster(const ClusterSettings& settings,
+                                                         PlainHttp plain_http) {
   ClusterConfig config;
   std::string_view rest = settings.server;
   config.uses_tls = !rest.starts_with(kHttp);
   if (config.uses_tls && !rest.starts_with(kHttps)) {
-    return Fail(ErrorKind::kInvalid, format("server must begin with https://, not \"{}\"; {}",
-                                            Truncate(rest, 200), kServerExample));
+    return ServerProblem(format("server must begin with https://, not \"{}\"; {}",
+                                Truncate(rest, 200), kServerExample));
   }
   rest.remove_prefix(config.uses_tls ? kHttps.size() : kHttp.size());
   if (rest.ends_with('/')) rest.remove_suffix(1);
   if (!config.uses_tls) config.port = 80;
   if (!SetAuthority(rest, config)) {
-    return Fail(ErrorKind::kInvalid,
-                format("server must be a scheme, a host and a port, without a path or user, not "
-                       "\"{}\"; {}",
-                       Truncate(settings.server, 200), kServerExample));
+    return ServerProblem(
+        format("server must be a scheme, a host and a port, without a path or user, not "
+               "\"{}\"; {}",
+               Truncate(settings.server, 200), kServerExample));
   }
   if (!config.uses_tls && (plain_http == PlainHttp::kRefuse || !IsLoopback(config))) {
-    return Fail(ErrorKind::kInvalid,
-                "server must not use http://, because others could read the token; use https://");
+    return ServerProblem(
+        "server must not use http://, because others could read the token; use https://");
   }
   config.ca_file = settings.ca;
   config.token_file = settings.token_file;
   config.client_certificate_file = settings.client_certificate;
   config.client_key_file = settings.client_key;
-  TRY(CheckFiles(config));
+  if (auto problem = ProblemWithFiles(config)) {
+    return tl::unexpected<ClusterProblem>(*std::move(problem));
+  }
   return config;
+}
+
+Result<ClusterConfig> ClusterConfigFrom(const ClusterSettings& settings, PlainHttp plain_http) {
+  auto config = CheckCluster(settings, plain_http);
+  if (!config) return Fail(ErrorKind::kInvalid, std::move(config).error().message);
+  return *std::move(config);
 }
 
 std::string HostAndPort(const ClusterConfig& config) {

@@ -49,8 +49,18 @@ struct ClusterSettings {
 /// The API server of `patchbay try` and of tests is reached without TLS, on a loopback address.
 enum class PlainHttp { kRefuse, kOnLoopback };
 
-/// Returns the configuration from settings. Fails with kInvalid if a setting is missing, invalid or
+/// Why settings cannot be used, and the name of the key that is wrong or missing.
+struct ClusterProblem {
+  std::string_view key;
+  std::string message;
+};
+
+/// Returns the configuration from settings, or a problem if a setting is missing, invalid or
 /// contradicts another one. Does not access files.
+tl::expected<ClusterConfig, ClusterProblem> CheckCluster(const ClusterSettings& settings,
+                                                         PlainHttp plain_http = PlainHttp::kRefuse);
+
+/// Same as CheckCluster, and fails with kInvalid.
 Result<ClusterConfig> ClusterConfigFrom(const ClusterSettings& settings,
                                         PlainHttp plain_http = PlainHttp::kRefuse);
 

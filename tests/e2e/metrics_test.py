@@ -63,7 +63,7 @@ class Metrics(support.TestCase):
         # unit_metrics compares those of DRA.
         families_of_dra = {row.split()[0] for row in observability.golden() - families(self.text)}
         documented = observability.documented()
-        self.assertEqual(len(families_of_dra), 7)
+        self.assertEqual(len(families_of_dra), 10)
         self.assertLessEqual(families_of_dra, documented.keys())
         self.assertEqual({name: documented[name] for name in documented.keys() - families_of_dra}, expected)
 

@@ -5,6 +5,7 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <optional>
@@ -52,6 +53,15 @@ class DraClaimsOfDaemon : public Dra {
     std::vector<std::string> lines;
     for (std::string line; std::getline(file, line);) lines.push_back(line);
     return lines;
+  }
+  /// The directory of CDI files cannot be read until it is put back.
+  void HideFiles() const {
+    std::filesystem::rename(tree_.path("cdi"), tree_.path("hidden"));
+    std::ofstream(tree_.path("cdi")) << "not a directory";
+  }
+  void PutFilesBack() const {
+    std::filesystem::remove(tree_.path("cdi"));
+    std::filesystem::rename(tree_.path("hidden"), tree_.path("cdi"));
   }
   /// Starts the daemon, and creates a claim for one device.
   SimClaim StartWithClaim(std::string_view resources) {
@@ -125,6 +135,50 @@ TEST_F(DraClaimsOfDaemon, AClaimIsReleasedByADaemonWithoutDraResources) {
   EXPECT_TRUE(kubelet_->UnprepareClaims("pod-1"));
   EXPECT_EQ(Files(), 0U);
   EXPECT_TRUE(daemon_->log().Await("no resource is served by Dynamic Resource Allocation"));
+}
+
+TEST_F(DraClaimsOfDaemon, FilesThatCannotBeReadAtTheStartAreReadAgain) {
+  const SimClaim claim = StartWithClaim(kDraSerial);
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  ASSERT_TRUE(daemon_->Stop());
+  HideFiles();
+  StartDaemon(kPluginSerial);
+  EXPECT_TRUE(daemon_->log().Await("which an earlier configuration may have left"));
+  PutFilesBack();
+  EXPECT_TRUE(AwaitRegistered()) << daemon_->log().text();
+  EXPECT_TRUE(kubelet_->UnprepareClaims("pod-1"));
+  EXPECT_EQ(Files(), 0U);
+}
+
+/// Also while the files cannot be read again. A missing device is published only if it is held.
+TEST_F(DraClaimsOfDaemon, AResourceThatIsAddedAgainKnowsTheDevicesOfClaims) {
+  const SimClaim claim = StartWithClaim(kDraSerial);
+  const std::vector<std::string> both = Published();
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  ASSERT_TRUE(daemon_->AwaitMetric("patchbay_prepared_claims{resource=\"example.com/serial\"}", 1));
+  daemon_->Reload(kOther);
+  ASSERT_TRUE(server_->Await([&] { return Slices().empty(); }, kPatience));
+  HideFiles();
+  daemon_->Reload(kDraSerial);
+  ASSERT_TRUE(AwaitPublished(both));
+  tree_.Remove("dev/ttyUSB0");
+  EXPECT_TRUE(AwaitPublished({both[0] + " NoExecute", both[1]})) << daemon_->log().text();
+  PutFilesBack();
+}
+
+TEST_F(DraClaimsOfDaemon, ADamagedFileIsLoggedOnce) {
+  tree_.File("cdi/patchbay.dev-claim_broken.json", "[");
+  const SimClaim claim = StartWithClaim(kDraSerial);
+  const char* const prepared = "patchbay_prepared_claims{resource=\"example.com/serial\"}";
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  ASSERT_TRUE(daemon_->AwaitMetric(prepared, 1)) << "the files were read again";
+  ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
+  ASSERT_TRUE(daemon_->AwaitMetric(prepared, 0));
+  const std::string log = daemon_->log().text();
+  const std::string line = "CDI file of a claim is damaged; delete it if no pod uses the claim";
+  const std::size_t first = log.find(line);
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(log.find(line, first + 1), std::string::npos) << log;
 }
 
 TEST_F(DraClaimsOfDaemon, ADeletedSocketIsCreatedAgain) {

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "base/format.h"
 #include "dra/health_stream.h"
 #include "integration/dra_fixture.h"
@@ -45,6 +47,18 @@ TEST_F(DraStatusOfDaemon, MetricsHaveSlicesRequestsAndClaims) {
   EXPECT_TRUE(AwaitSeries("patchbay_claim_prepares_total", 1, "resource=\"\",result=\"failure\""));
   ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
   EXPECT_TRUE(AwaitSeries("patchbay_prepared_claims", 0));
+  EXPECT_TRUE(AwaitSeries("patchbay_claim_unprepares_total", 1,
+                          format("{},result=\"success\"", kSerialLabel)));
+  for (const auto& [method, count] : std::map<std::string, int>{{"GetInfo", 1},
+                                                                {"NotifyRegistrationStatus", 1},
+                                                                {"NodePrepareResources", 2},
+                                                                {"NodeUnprepareResources", 1},
+                                                                {"NodeWatchResources", 0}}) {
+    EXPECT_TRUE(AwaitSeries("patchbay_rpcs_total", count,
+                            format("code=\"OK\",method=\"{}\",resource=\"\"", method)))
+        << method;
+  }
+  EXPECT_TRUE(daemon_->AwaitMetric("patchbay_health_streams", 1));
   server_.reset();
   EXPECT_TRUE(daemon_->AwaitMetric("patchbay_api_server_up", 0));
 }
@@ -89,6 +103,7 @@ TEST_F(DraStatusOfDaemon, AnOlderApiServerGetsNoTaintsAndThisIsReported) {
   EXPECT_TRUE(AwaitPublished({both[0]})) << "no claim has the unhealthy device";
   EXPECT_EQ(StatusJson()["dra"]["dropped_fields"],
             Json::array({"taints", "allowMultipleAllocations"}));
+  EXPECT_TRUE(AwaitSeries("patchbay_api_dropped_fields", 1, "field=\"taints\""));
   tree_.Remove("ttyUSB1");
   EXPECT_TRUE(AwaitPublished(both));
 }

@@ -517,7 +517,17 @@ group_by = 'c')"),
        "lowercase letters", "driver = \"patchbay.dev\""},
       {"[daemon.kubernetes]\nserver = 'http://10.0.0.1'\nca = '/ca'\ntoken_file = '/t'\n" +
            Resource(""),
-       "1:1 bad-api-server", "must not use http", "remove [daemon.kubernetes]"},
+       "2:10 bad-api-server", "must not use http", "remove [daemon.kubernetes]"},
+      {"[daemon.kubernetes]\nserver = 'https://10.0.0.1'\nca = 'ca'\ntoken_file = '/t'\n" +
+           Resource(""),
+       "3:6 bad-api-server", "ca must be an absolute path", ""},
+      {"[daemon.kubernetes]\nserver = 'https://a'\nca = '/ca'\ntoken_file = '/t'\n"
+       "client_certificate = '/c'\nclient_key = '/k'\n" +
+           Resource(""),
+       "4:14 bad-api-server", "cannot be combined", ""},
+      {"[daemon.kubernetes]\nserver = 'https://a'\nca = '/ca'\nclient_certificate = '/c'\n" +
+           Resource(""),
+       "4:22 bad-api-server", "need each other", ""},
       {"[daemon.kubernetes]\nserver = 'https://10.0.0.1'\nca = '/ca'\n" + Resource(""),
        "1:1 bad-api-server", "credentials are missing", ""},
       {"[daemon.kubernetes]\nca = '/ca'\ntoken_file = '/t'\n" + Resource(""), "1:1 missing-key",

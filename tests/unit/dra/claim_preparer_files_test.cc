@@ -67,6 +67,30 @@ TEST_F(ClaimPreparerFilesTest, KeepsTheFileUntilItCanBeRemovedAndReleasesOnce) {
   EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a", "release a"));
 }
 
+TEST_F(ClaimPreparerFilesTest, LogsADamagedFileOfAnotherClaimOnce) {
+  const auto logged = [this] {
+    const std::string text = text_.str();
+    std::size_t lines = 0;
+    for (std::size_t at = 0; (at = text.find("devices count as free", at)) != text.npos; ++at) {
+      ++lines;
+    }
+    return lines;
+  };
+  Allocate("mine", "a");
+  Allocate("second", "b");
+  tree_.File("cdi/" + FileOf("broken"), "[");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  ASSERT_EQ(ErrorOf("second"), "prepared");
+  EXPECT_EQ(logged(), 1U);
+  ASSERT_TRUE(Unprepare("mine"));
+  tree_.Remove("cdi/" + FileOf("broken"));
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  ASSERT_TRUE(Unprepare("mine"));
+  tree_.File("cdi/" + FileOf("broken"), "[");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  EXPECT_EQ(logged(), 2U) << "it was damaged again";
+}
+
 TEST_F(ClaimPreparerFilesTest, WritesADamagedFileAgain) {
   Allocate("mine", "a");
   const auto first = Prepare("mine");

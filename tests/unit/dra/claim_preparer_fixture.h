@@ -111,11 +111,19 @@ class ClaimPreparerFixture : public testing::Test {
             .get_claim =
                 [this](const ClaimKey& key, std::function<void(Result<std::string>)> done) {
                   ++gets_;
-                  loop_.Post([done = std::move(done), json = Get(key.name)] { done(json); });
+                  auto answer = [this, done = std::move(done), name = key.name] {
+                    done(Get(name));
+                  };
+                  if (is_server_silent_) {
+                    unanswered_.push_back(std::move(answer));
+                  } else {
+                    loop_.Post(std::move(answer));
+                  }
                   return Subscription([] {});
                 },
+            .is_api_server_up = [this] { return !is_server_down_ || !is_outage_known_; },
             .resources = [this] { return resources_; },
-            .on_prepared = [this](const auto& end) { ends_.push_back(end); },
+            .on_claim_end = [this](const auto& end) { ends_.push_back(end); },
             .on_ended = [this] { on_ended_(); },
             .hook_limit = hook_limit_,
             .file_limit = file_limit_},
@@ -266,7 +274,7 @@ class ClaimPreparerFixture : public testing::Test {
   std::string cdi_dir_ = tree_.path("cdi");
   std::ostringstream text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, text_};
-  std::vector<ClaimPreparer::PrepareEnd> ends_;
+  std::vector<ClaimPreparer::ClaimEnd> ends_;
   std::function<void()> on_ended_ = [] {};
   KeepingLoop loop_;
   std::function<void(Hook)> on_hook_ = [](Hook) {};  ///< called when it has ended, on its thread
@@ -278,6 +286,9 @@ class ClaimPreparerFixture : public testing::Test {
   std::vector<ListedDevice> listed_ = {Listed("a"), Listed("b")};
   std::map<std::string, std::string> claims_;
   bool is_server_down_ = false;
+  bool is_outage_known_ = true;    ///< while the server is down
+  bool is_server_silent_ = false;  ///< requests are not answered
+  std::vector<std::function<void()>> unanswered_;
   int gets_ = 0;
   std::stop_source canceled_;
   ServedResources resources_;

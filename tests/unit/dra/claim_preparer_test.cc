@@ -46,7 +46,7 @@ TEST_F(ClaimPreparerTest, PreparesOnceAndReleasesOnce) {
   EXPECT_THAT(Files(), IsEmpty());
 }
 
-TEST_F(ClaimPreparerTest, ReportsTheEndOfEachPreparation) {
+TEST_F(ClaimPreparerTest, ReportsTheEndOfEachClaim) {
   Allocate("mine", "a");
   Allocate("unknown-device", "z");
   ASSERT_TRUE(Prepare("mine"));
@@ -54,15 +54,21 @@ TEST_F(ClaimPreparerTest, ReportsTheEndOfEachPreparation) {
   ASSERT_FALSE(Prepare("unknown-device"));
   ASSERT_FALSE(Prepare("gone"));
   ASSERT_TRUE(Unprepare("mine"));
+  ASSERT_TRUE(Unprepare("gone"));
+  tree_.Remove("data");
+  ASSERT_FALSE(Unprepare("mine"));
   std::vector<std::string> ends;
-  for (const ClaimPreparer::PrepareEnd& end : ends_) {
-    std::string text = end.success ? "success" : "failure";
+  for (const ClaimPreparer::ClaimEnd& end : ends_) {
+    std::string text = end.action == ClaimPreparer::Action::kRelease ? "release: " : "";
+    text += end.success ? "success" : "failure";
     for (const std::string& pool : end.pools) text += " " + pool;
     ends.push_back(text);
   }
   EXPECT_THAT(ends,
               ElementsAre(format("success {}", test::kThings), format("success {}", test::kThings),
-                          format("failure {}", test::kThings), "failure"));
+                          format("failure {}", test::kThings), "failure",
+                          format("release: success {}", test::kThings), "release: success",
+                          "release: failure"));
 }
 
 TEST_F(ClaimPreparerTest, ErrorsNameTheClaimAndDoNotAffectOthers) {

@@ -395,6 +395,23 @@ TEST_F(DriverEndpointTest, DoesNotTakeTheSocketOfAnotherProcess) {
   EXPECT_EQ(Prepare(Register(*instance->endpoint)), "dev");
 }
 
+TEST_F(DriverEndpointTest, NamesWhatIsAtThePlaceOfASocket) {
+  tree_.File("plugins/a.b/dra.sock");
+  tree_.Dir("plugins_registry/a.b-reg.sock");
+  const auto instance = Make();
+  instance->endpoint->Start();
+  const auto logs = [&](const std::string& text) {
+    return Await([&] { return text_.str().find(text) != std::string::npos; });
+  };
+  EXPECT_TRUE(
+      logs(tree_.path("plugins/a.b/dra.sock") + " exists and is a file, not a socket; remove it"));
+  tree_.Remove("plugins/a.b/dra.sock");
+  EXPECT_TRUE(logs(tree_.path("plugins_registry/a.b-reg.sock") +
+                   " exists and is a directory, not a socket; remove it"));
+  tree_.Remove("plugins_registry/a.b-reg.sock");
+  EXPECT_TRUE(Await([&] { return instance->endpoint->is_serving(); })) << text_.str();
+}
+
 TEST_F(DriverEndpointTest, TwoInstancesOfARollingUpdateServeAtOnce) {
   const std::string old_uid = "11111111-2222-3333-4444-555555555555";
   const std::string new_uid = "99999999-2222-3333-4444-555555555555";

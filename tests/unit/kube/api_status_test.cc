@@ -50,6 +50,14 @@ TEST(ApiStatus, NamesTheNextStep) {
   EXPECT_THAT(ErrorOfResponse(401, "", "").message, HasSubstr("check the token"));
   EXPECT_THAT(ErrorOfResponse(403, "", "").message, HasSubstr("grant the permission"));
   EXPECT_THAT(ErrorOfResponse(404, "", "").message, HasSubstr("serves this API"));
+  for (const unsigned redirect : {301U, 302U, 303U, 307U, 308U}) {
+    EXPECT_THAT(ErrorOfResponse(redirect, "", "<html>moved</html>").message,
+                HasSubstr("use the address of the API server itself"))
+        << redirect;
+  }
+  const ApiError invalid = ErrorOfResponse(
+      422, "", R"({"kind": "Status", "reason": "Invalid", "message": "spec.x: Too long"})");
+  EXPECT_THAT(invalid.message, HasSubstr("422: spec.x: Too long; change the device, attribute"));
 }
 
 TEST(ApiStatus, ReadsRetryAfter) {

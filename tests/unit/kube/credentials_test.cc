@@ -59,8 +59,12 @@ TEST_F(CredentialFiles, NamesTheFileThatIsNotValid) {
   EXPECT_THAT(ReadCredentials(Config()).error().message, HasSubstr("is longer than"));
   tree_.Remove("token");
   EXPECT_THAT(ReadCredentials(Config()).error().message,
-              AllOf(HasSubstr(tree_.path("token")), HasSubstr("No such file")));
+              AllOf(HasSubstr(tree_.path("token")), HasSubstr("No such file"),
+                    HasSubstr("check that the file exists and that this user may read it")));
   tree_.File("token", "one");
+  tree_.Remove("ca.crt");
+  EXPECT_THAT(ReadCredentials(Config()).error().message,
+              AllOf(HasSubstr(tree_.path("ca.crt")), HasSubstr("check that the file exists")));
   tree_.File("ca.crt", "text");
   EXPECT_THAT(ReadCredentials(Config()).error().message, HasSubstr(tree_.path("ca.crt")));
 }

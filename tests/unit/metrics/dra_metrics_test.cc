@@ -25,6 +25,7 @@ TEST(DraMetrics, HasTheFamiliesOfTheGoldenFileWhileInUse) {
   auto dra = metrics.AddDra();
   dra->AddResource("a/b");
   dra->CountApiRequests("list", "200");
+  dra->SetDroppedFields({"taints"});
   EXPECT_EQ(test::MetricFamilies(metrics), test::Golden({"process", "dra"}));
   dra.reset();
   EXPECT_EQ(test::MetricFamilies(metrics), test::Golden({"process"}));
@@ -42,7 +43,9 @@ TEST(DraMetrics, StartsAtZeroSoThatIncreasesAreSeen) {
         "patchbay_claim_prepares_total{resource=\"a/b\",result=\"success\"}",
         "patchbay_claim_prepares_total{resource=\"a/b\",result=\"failure\"}",
         "patchbay_claim_prepare_duration_seconds_count{resource=\"a/b\"}",
-        "patchbay_prepared_claims{resource=\"a/b\"}"}) {
+        "patchbay_claim_unprepares_total{resource=\"a/b\",result=\"success\"}",
+        "patchbay_claim_unprepares_total{resource=\"a/b\",result=\"failure\"}",
+        "patchbay_prepared_claims{resource=\"a/b\"}", "patchbay_health_streams"}) {
     EXPECT_THAT(samples, Contains(Pair(name, "0")));
   }
 }
@@ -62,7 +65,14 @@ TEST(DraMetrics, CountsEvents) {
   dra->CountSliceWrites("a/b", false);
   dra->CountClaimPrepare("a/b", true, milliseconds(250));
   dra->CountClaimPrepare("a/b", false, milliseconds(500));
+  dra->CountClaimUnprepare("a/b", true);
+  dra->CountClaimUnprepare("a/b", false);
+  dra->CountClaimUnprepare("a/b", false);
   dra->SetPreparedClaims("a/b", 1);
+  dra->CountRpc("NodePrepareResources", "OK", 0);
+  dra->CountRpc("GetInfo", "OK");
+  dra->CountRpc("GetInfo", "OK");
+  dra->SetHealthStreams(2);
   const auto samples = Samples(metrics);
   for (const auto& [name, value] : std::map<std::string, std::string>{
            {"patchbay_api_server_up", "1"},
@@ -76,7 +86,12 @@ TEST(DraMetrics, CountsEvents) {
            {"patchbay_claim_prepares_total{resource=\"a/c\",result=\"failure\"}", "0"},
            {"patchbay_claim_prepare_duration_seconds_count{resource=\"a/b\"}", "2"},
            {"patchbay_claim_prepare_duration_seconds_sum{resource=\"a/b\"}", "0.75"},
-           {"patchbay_prepared_claims{resource=\"a/b\"}", "1"}}) {
+           {"patchbay_claim_unprepares_total{resource=\"a/b\",result=\"success\"}", "1"},
+           {"patchbay_claim_unprepares_total{resource=\"a/b\",result=\"failure\"}", "2"},
+           {"patchbay_prepared_claims{resource=\"a/b\"}", "1"},
+           {"patchbay_rpcs_total{code=\"OK\",method=\"GetInfo\",resource=\"\"}", "2"},
+           {"patchbay_rpcs_total{code=\"OK\",method=\"NodePrepareResources\",resource=\"\"}", "0"},
+           {"patchbay_health_streams", "2"}}) {
     EXPECT_THAT(samples, Contains(Pair(name, value)));
   }
 }
@@ -90,9 +105,23 @@ TEST(DraMetrics, IgnoresEventsOfOtherResources) {
     dra->SetSlices(name, 1);
     dra->CountSliceWrites(name, true);
     dra->CountClaimPrepare(name, true, milliseconds(1));
+    dra->CountClaimUnprepare(name, true);
     dra->SetPreparedClaims(name, 1);
   }
   EXPECT_THAT(Samples(metrics), Not(Contains(Key(HasSubstr("resource=")))));
+}
+
+TEST(DraMetrics, HasASeriesForEachFieldWhileTheServerDropsIt) {
+  Metrics metrics(test::Options());
+  const auto dra = metrics.AddDra();
+  RecordDra(*dra, {}, {.driver = "patchbay.dev", .dropped_fields = {"taints", "other"}});
+  EXPECT_THAT(Samples(metrics),
+              Contains(Pair("patchbay_api_dropped_fields{field=\"taints\"}", "1")));
+  RecordDra(*dra, {}, {.driver = "patchbay.dev", .dropped_fields = {"other"}});
+  EXPECT_THAT(Samples(metrics),
+              Not(Contains(Key("patchbay_api_dropped_fields{field=\"taints\"}"))));
+  EXPECT_THAT(Samples(metrics),
+              Contains(Pair("patchbay_api_dropped_fields{field=\"other\"}", "1")));
 }
 
 TEST(DraMetrics, KeepsCountersOfAResourceThatIsAddedAgain) {
@@ -121,6 +150,7 @@ TEST(DraMetrics, HelpTextsAreThoseOfTheDocumentation) {
   const auto dra = metrics.AddDra();
   dra->AddResource("a/b");
   dra->CountApiRequests("list", "200");
+  dra->SetDroppedFields({"taints"});
   std::ifstream file(PATCHBAY_SOURCE_DIR "/docs/metrics.md");
   std::stringstream documentation;
   documentation << file.rdbuf();
@@ -141,7 +171,7 @@ TEST(DraMetrics, HelpTextsAreThoseOfTheDocumentation) {
     EXPECT_THAT(rest.substr(0, rest.find('\n')), HasSubstr(" | " + help + " |"));
     ++compared;
   }
-  EXPECT_EQ(compared, 7);
+  EXPECT_EQ(compared, 10);
 }
 
 TEST(RecordDra, CountsWhatHasHappenedSince) {
