@@ -142,7 +142,7 @@ TEST_F(DraClaimsOfDaemon, FilesThatCannotBeReadAtTheStartAreReadAgain) {
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   ASSERT_TRUE(daemon_->Stop());
   HideFiles();
-  StartDaemon(kPluginSerial);
+  StartDaemon(kSerial);
   EXPECT_TRUE(daemon_->log().Await("which an earlier configuration may have left"));
   PutFilesBack();
   EXPECT_TRUE(AwaitRegistered()) << daemon_->log().text();
@@ -156,7 +156,7 @@ TEST_F(DraClaimsOfDaemon, AResourceThatIsAddedAgainKnowsTheDevicesOfClaims) {
   const std::vector<std::string> both = Published();
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   ASSERT_TRUE(daemon_->AwaitMetric("patchbay_prepared_claims{resource=\"example.com/serial\"}", 1));
-  daemon_->Reload(kOther);
+  daemon_->Reload(Resource("example.com/other", "/dev/other*"));
   ASSERT_TRUE(server_->Await([&] { return Slices().empty(); }, kPatience));
   HideFiles();
   daemon_->Reload(kDraSerial);
