@@ -525,9 +525,10 @@ group_by = 'c')"),
        "client_certificate = '/c'\nclient_key = '/k'\n" +
            Resource(""),
        "4:14 bad-api-server", "cannot be combined", ""},
-      {"[daemon.kubernetes]\nserver = 'https://a'\nca = '/ca'\nclient_certificate = '/c'\n" +
+      {"[daemon.kubernetes]\nserver = 'https://a'\nca = '/ca'\ntoken_file = '/t'\n"
+       "client_key = '/k'\n" +
            Resource(""),
-       "4:22 bad-api-server", "need each other", ""},
+       "5:14 bad-api-server", "need each other", ""},
       {"[daemon.kubernetes]\nserver = 'https://10.0.0.1'\nca = '/ca'\n" + Resource(""),
        "1:1 bad-api-server", "credentials are missing", ""},
       {"[daemon.kubernetes]\nca = '/ca'\ntoken_file = '/t'\n" + Resource(""), "1:1 missing-key",
