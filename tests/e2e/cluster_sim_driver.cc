@@ -12,6 +12,7 @@
 //   release CLAIM              unprepares the claim and deletes it
 //   claim_files                the number of CDI files of claims
 //   stop_server | start_server
+//   drop_fields                from now on like Kubernetes 1.34, which drops taints
 //   quit                       (or the end of the input)
 #include <iostream>
 #include <map>
@@ -58,6 +59,8 @@ class Commands {
     if (command == "start_server") return ResultJson(cluster_.server().Start());
     if (command == "stop_server") {
       cluster_.server().Stop();
+    } else if (command == "drop_fields") {
+      cluster_.server().SetProfile(api_sim::ApiProfile::k1_34);
     } else if (command == "class") {
       cluster_.CreateClass(argument);
     } else {

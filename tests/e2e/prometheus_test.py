@@ -42,6 +42,12 @@ command = ["/bin/false"]
 """ + resource("example.com/faulty", "count = 1", 'api = "dra"') + """
 [resource.hooks.allocate]
 command = ["/bin/false"]
+""" + resource("example.com/tainted", "count = 1", 'api = "dra"') + """
+[resource.health]
+file = "/no/such/file"
+equals = "ok"
+period = "200ms"
+failure_threshold = 1
 """ + resource("example.com/slow", "count = 1") + """
 [resource.health]
 command = ["/bin/sleep", "60"]
@@ -180,6 +186,7 @@ class OnPrometheus(support.TestCase):
         self.prometheus.serve({"n1": self.daemon.address(), "n2": self.other.address()},
                               clusters={"n2": "c2"})
         self.kubelet.ask("fault unknown_error example.com/refused")
+        self.cluster.succeed("drop_fields")
         config = self.dir / "n1.toml"
         text = self.daemon_keys(self.dir / "n1/pods.sock") + self.cluster.daemon_keys + WITHOUT_FAULTS + FAULTS
         config.write_text(text)
