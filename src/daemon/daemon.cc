@@ -217,7 +217,7 @@ void Daemon::TrimSoon() {
 void Daemon::ScheduleRescan() {
   rescan_ = loop_.After(spec_.rescan, [this] {
     Refresh();
-    if (dra_) dra_->ReadClaims();
+    if (dra_) dra_->RefreshClaims();
     // No event reports that many connections have ended, such as those of rejected streams.
     TrimSoon();
     ScheduleRescan();

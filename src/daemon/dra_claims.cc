@@ -15,6 +15,8 @@ namespace {
 /// The limit for reading the files of claims: their file system can hang.
 constexpr std::chrono::seconds kReadLimit{5};
 constexpr std::chrono::seconds kReadRetry{5};
+constexpr const char* kClaimsUnwatched =
+    "cannot watch the CDI files of claims; reading them at each rescan";
 
 }  // namespace
 
@@ -68,12 +70,25 @@ void DraService::WatchClaims() {
   auto watch =
       PathWatch::Create(deps_.loop, file_pool_, {options_.cdi_dir}, [this] { ReadClaims(); });
   if (!watch) {
-    deps_.log.Warning("cannot watch the CDI files of claims; reading them at each rescan",
-                      {{"reason", watch.error().message}});
-    return;
+    deps_.log.Warning(kClaimsUnwatched, {{"reason", watch.error().message}});
+  } else {
+    claims_watch_ = *std::move(watch);
   }
-  claims_watch_ = *std::move(watch);
-  claims_watch_->Watch([this] { ReadClaims(); });
+  RefreshClaims();
+}
+
+/// Tries again to watch the directory, too.
+void DraService::RefreshClaims() {
+  ReadClaims();
+  if (!claims_watch_) return;
+  claims_watch_->Watch([this] {
+    const std::vector<Error>& failed = claims_watch_->failed();
+    if (!failed.empty() && !is_unwatched_) {
+      deps_.log.Warning(kClaimsUnwatched, {{"reason", failed.front().message}});
+    }
+    is_unwatched_ = !failed.empty();
+    ReadClaims();
+  });
 }
 
 /// Pools depend on the claims, so the first reading is tried again.
@@ -105,13 +120,14 @@ void DraService::ReportHeld(const Served& served) {
 
 void DraService::OnClaims(const Result<ClaimFiles::All>& read) {
   if (!read) return OnClaimsUnreadable(read.error().message);
-  read_error_.clear();
+  const std::string had_error = std::exchange(read_error_, "");
   for (const std::string& file : read->damaged) {
     if (damaged_.contains(file)) continue;
     deps_.log.Warning("CDI file of a claim is damaged; delete it if no pod uses the claim",
                       {{"reason", file}});
   }
   damaged_ = {read->damaged.begin(), read->damaged.end()};
+  if (has_claims_ && claims_ == read->claims && had_error.empty()) return;
   claims_ = read->claims;
   std::map<std::string, DeviceIds> held = HeldDevices();
   const bool is_first = !std::exchange(has_claims_, true);

@@ -91,7 +91,6 @@ Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps,
                               .on_dead = self->events_.on_dead}));
   self->start_limit_ = deps.loop.After(kStartLimit, [self] { self->Start(); });
   self->WatchClaims();
-  self->ReadClaims();
   return service;
 }
 

@@ -104,8 +104,8 @@ class DraService {
   /// Returns the current status. Its cost grows with the number of resources and claims.
   DraStatus status() const;
 
-  /// Reads the files of claims again, which another process can change.
-  void ReadClaims();
+  /// Reads the files of claims again, also if their directory cannot be watched.
+  void RefreshClaims();
 
   /// Stops the servers and removes the sockets, then calls `done` once. Slices and claims stay: a
   /// restart must not disturb pods.
@@ -137,6 +137,7 @@ class DraService {
   static void ReportHeld(const Served& served);
   void PublishHealthSoon();
   void WatchClaims();
+  void ReadClaims();
   void OnClaimsUnreadable(const std::string& reason);
   void Start();
   void StartIfScanned();
@@ -160,6 +161,7 @@ class DraService {
   std::string read_error_;  ///< as logged
   Subscription read_retry_;
   std::unique_ptr<PathWatch> claims_watch_;  ///< null if not possible
+  bool is_unwatched_ = false;                ///< the directory of claims, as logged
   bool is_health_due_ = false;               ///< the list will be published
   bool is_started_ = false;                  ///< the kubelet can find the driver
   Subscription start_limit_;

@@ -39,6 +39,17 @@ void ClaimPreparer::AnswerFromFile(Task& task, const PreparedClaim& prepared,
   task.waiting = dependencies_.get_claim(task.claim, Resume(task.id, check));
 }
 
+/// Answers from a file that was read without a lock, unless another process has released the claim
+/// during the request.
+void ClaimPreparer::Confirm(Task& task, const PreparedClaim& file) {
+  InPool(
+      task, [files = files_, uid = task.claim.uid] { return files.Read(uid); },
+      [this, file](Task& t, const Result<std::optional<PreparedClaim>>& prepared) {
+        const bool is_same = prepared && *prepared && **prepared == file;
+        return is_same ? Finish(t, AnswerFor(file)) : LockAndPrepare(t);
+      });
+}
+
 void ClaimPreparer::OnChecked(Task& task, const PreparedClaim& prepared, std::uint64_t releases,
                               const Result<std::string>& json) {
   // Copies, because the subscriptions own the function that called this one.
@@ -51,7 +62,7 @@ void ClaimPreparer::OnChecked(Task& task, const PreparedClaim& prepared, std::ui
   if (task.lock == nullptr && IsReleasedSince(task.claim, releases)) return LockAndPrepare(task);
   if (!claim || claim->key.uid != task.claim.uid || !claim->is_allocated ||
       IsAllocatedAsPrepared(*claim, file)) {
-    return Finish(task, AnswerFor(file));
+    return task.lock == nullptr ? Confirm(task, file) : Finish(task, AnswerFor(file));
   }
   log_.Warning("prepared claim was allocated again; releasing its former devices",
                {{"claim", ClaimName(task.claim)}});

@@ -72,7 +72,7 @@ Status CreateDataDir(const std::string& data) {
 }
 
 /// gRPC would replace the socket of another process, whose calls would then fail. It does not
-/// replace other files, and would not say why it fails.
+/// replace other files, and does not report why it fails.
 Status CheckReplaceable(const std::string& socket) {
   struct stat info;
   if (lstat(socket.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode)) {

@@ -1,8 +1,11 @@
 #include "dra/published_pool.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "base/format.h"
 #include "dra/device_name.h"
@@ -73,6 +76,20 @@ void AddForgotten(const PoolInput& input, PublishedPool& pool) {
   }
 }
 
+class ContentHasher {
+ public:
+  template <class T>
+  void Add(const T& value) {
+    hash_ = (hash_ ^ std::hash<T>()(value)) * 0x9e3779b97f4a7c15;
+    hash_ ^= hash_ >> 32;
+  }
+  void Add(const SemanticVersion& version) { Add(version.text); }
+  std::size_t hash() const { return hash_; }
+
+ private:
+  std::size_t hash_ = 0;
+};
+
 }  // namespace
 
 NamedDevices::NamedDevices(std::shared_ptr<const Snapshot> snapshot)
@@ -92,6 +109,29 @@ const ListedDevice* NamedDevices::Find(std::string_view name) const {
 std::string ProblemText(const PoolProblem& problem) {
   if (problem.attribute.empty()) return format("{}: {}", problem.device_id, problem.reason);
   return format("{} {}: {}", problem.device_id, problem.attribute, problem.reason);
+}
+
+std::size_t ContentHash(const PublishedPool& pool) {
+  ContentHasher hasher;
+  hasher.Add(pool.not_served);
+  for (const SliceDevice& device : pool.devices) {
+    hasher.Add(device.name);
+    hasher.Add(device.attributes.size());
+    for (const auto& [name, value] : device.attributes) {
+      hasher.Add(name);
+      hasher.Add(value.index());
+      std::visit([&](const auto& content) { hasher.Add(content); }, value);
+    }
+    hasher.Add(device.slots ? device.slots->slots : std::int64_t{0});
+    hasher.Add(device.allow_multiple_allocations);
+    hasher.Add(device.taints.size());
+    for (const DeviceTaint& taint : device.taints) {
+      hasher.Add(taint.key);
+      hasher.Add(taint.value);
+      hasher.Add(taint.effect);
+    }
+  }
+  return hasher.hash();
 }
 
 PublishedPool ComputePool(const PoolInput& input) {

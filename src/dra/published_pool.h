@@ -64,6 +64,10 @@ struct PublishedPool {
   std::string not_served;
 };
 
+/// Returns a hash of the devices and of the reason, equal for equal pools. Not for use outside of
+/// the process.
+std::size_t ContentHash(const PublishedPool& pool);
+
 /// Returns the pool of a resource. Replicas are slots of a shared device. An unhealthy device has
 /// kUnhealthyTaint; a missing one has kGoneTaint while it is allocated, and is otherwise left out.
 /// An allocated device that the snapshot does not have is missing; it comes last. If the API server

@@ -187,7 +187,7 @@ std::optional<AttributeValue> ReadAttribute(const Json& attribute) {
 Status ReadAttributes(const Json& object, SliceDevice& device) {
   const Json* const attributes = TRY(ObjectMember(object, "attributes"));
   if (attributes == nullptr) return {};
-  device.attributes.reserve(attributes->size());
+  device.attributes.reserve(std::min(attributes->size(), kMaxAttributes));
   for (const auto& [name, attribute] : attributes->items()) {
     if (auto value = ReadAttribute(attribute)) {
       device.attributes.emplace(name, std::move(*value));

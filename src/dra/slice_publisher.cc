@@ -68,10 +68,10 @@ void SlicePublisher::SetPool(PublishedPool pool) {
   const auto found = pools_.find(pool.name);
   if (found == pools_.end()) return;
   auto& [name, known] = *found;
-  const auto& wanted = known.wanted;
-  if (wanted && wanted->devices == pool.devices && wanted->not_served == pool.not_served) return;
+  const std::size_t content = ContentHash(pool);
+  if (known.content == content) return;
   if (execution_ && execution_->pool == name) execution_->is_abandoned = true;
-  known.is_set = true;
+  known.content = content;
   known.is_served = pool.not_served.empty();
   known.wanted = std::move(pool);
   known.is_dirty = true;
@@ -79,7 +79,7 @@ void SlicePublisher::SetPool(PublishedPool pool) {
   Advance();
 }
 
-/// A kubelet that starts is no client that disagrees: what it deleted does not wait.
+/// A kubelet that starts does not disagree with the daemon: what it deleted is published at once.
 void SlicePublisher::OnKubeletRegistered() {
   for (auto& [name, pool] : pools_) {
     pool.corrections = 0;
@@ -101,7 +101,7 @@ SlicePublisher::PoolState SlicePublisher::StateOf(const std::string& pool) const
   state.last_error = found->second.last_error;
   const bool is_being_written = execution_ && execution_->pool == pool;
   state.is_current =
-      is_listed_ && found->second.is_set && !found->second.is_dirty && !is_being_written;
+      is_listed_ && found->second.content && !found->second.is_dirty && !is_being_written;
   return state;
 }
 
@@ -204,7 +204,7 @@ bool SlicePublisher::StartPlan() {
   }
   if (!obsolete.empty()) next = std::min(next.value_or(deletion_not_before_), deletion_not_before_);
   for (auto& [name, pool] : pools_) {
-    if (!pool.is_dirty || !pool.is_set || !pool.is_served) continue;
+    if (!pool.is_dirty || !pool.content || !pool.is_served) continue;
     const bool is_correction = pool.is_foreign && !pool.is_changed;
     const Loop::Time due =
         is_correction ? std::max(pool.not_before, pool.correction_not_before) : pool.not_before;
@@ -227,7 +227,7 @@ std::vector<SliceKey> SlicePublisher::ObsoleteSlices(std::optional<Loop::Time>& 
   std::vector<SliceKey> obsolete;
   for (const auto& [name, slices] : store_.pools()) {
     const auto pool = pools_.find(name);
-    if (pool != pools_.end() && (!pool->second.is_set || pool->second.is_served)) continue;
+    if (pool != pools_.end() && (!pool->second.content || pool->second.is_served)) continue;
     if (pool == pools_.end() && !removed_.contains(name)) {
       const auto known = unknown_since_.find(name);
       const Loop::Time since = known == unknown_since_.end() ? now : known->second;
@@ -276,6 +276,7 @@ void SlicePublisher::DropExecution() {
   if (Pool* pool = CurrentPool()) {
     pool->is_dirty = true;
     pool->is_changed = pool->is_changed || execution_->is_change;
+    pool->is_foreign = pool->is_foreign || execution_->is_correction;
   }
   execution_.reset();
 }

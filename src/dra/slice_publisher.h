@@ -30,7 +30,8 @@ namespace patchbay {
 /// Nothing is deleted at the end: a restart of the daemon must not disturb claims, and slices of a
 /// deleted node are deleted with it, because the node owns them.
 ///
-/// Belongs to the loop thread. Functions are not called before the method that causes them returns.
+/// Belongs to the loop thread. Functions other than pool_of are not called before the method that
+/// causes them returns.
 class SlicePublisher {
  public:
   static constexpr std::chrono::seconds kMinInterval{1};
@@ -57,7 +58,9 @@ class SlicePublisher {
     std::function<void()> on_features = [] {};
     /// Returns the current content of a pool that was set, again: it is kept only until the API
     /// server has it, because it is large. Returns nothing if the pool is about to be removed.
-    std::function<std::optional<PublishedPool>(const std::string& pool)> pool_of;
+    /// Called by any method, also before it returns.
+    std::function<std::optional<PublishedPool>(const std::string& pool)> pool_of =
+        [](const std::string&) { return std::optional<PublishedPool>(); };
     /// StateOf or watch_state() may have changed.
     std::function<void()> on_state = [] {};
   };
@@ -104,7 +107,7 @@ class SlicePublisher {
   struct Pool {
     explicit Pool(std::uint32_t seed) : policy(seed) {}
 
-    bool is_set = false;                  ///< by SetPool
+    std::optional<std::size_t> content;   ///< the hash of what was set last
     bool is_served = true;                ///< as set last
     std::optional<PublishedPool> wanted;  ///< until the API server has it
     bool is_dirty = false;                ///< differs from the API server, or may differ

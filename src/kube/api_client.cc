@@ -117,7 +117,11 @@ Subscription ApiClient::Start(ApiRequest request, WatchFunctions functions) {
 
 void ApiClient::StartWaiting() {
   const auto may_start = [this](const CallPtr& call) {
-    return call->request.verb == ApiVerb::kWatch || used_slots_ < kMaxConnections;
+    const ApiVerb verb = call->request.verb;
+    // After a restart of the kubelet, one object is read for each claim, and the slices that it
+    // deleted must not wait for that.
+    const std::size_t kept = verb == ApiVerb::kGet ? 1 : 0;
+    return verb == ApiVerb::kWatch || used_slots_ + kept < kMaxConnections;
   };
   for (auto next = waiting_.begin(); next != waiting_.end();) {
     if (!may_start(*next)) {

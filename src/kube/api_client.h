@@ -42,11 +42,11 @@ struct WatchFunctions {
 /// A client of the API server. Connects with the first request, never before.
 ///
 /// Up to kMaxConnections requests run at once, each on a connection of its own, which later
-/// requests use again; more wait in order. A watch has an additional connection. A request is sent
-/// a second time in two cases, each once: its reused connection ended before a byte of the response
-/// arrived (not for a POST, which may have been executed), and the server was not verified or
-/// responded with 401, and the files with credentials have changed. Everything else is an error for
-/// the caller, see RetryFor.
+/// requests use again; more wait in order. One connection is kept free of kGet, and a watch has an
+/// additional one. A request is sent a second time in two cases, each once: its reused connection
+/// ended before a byte of the response arrived (not for a POST, which may have been executed), and
+/// the server was not verified or responded with 401, and the files with credentials have changed.
+/// Everything else is an error for the caller, see RetryFor.
 ///
 /// Belongs to the loop thread, which must also run `io`; the loop is the clock of all deadlines.
 /// Nothing blocks: files are read and names are resolved in the pool. Functions are called on the

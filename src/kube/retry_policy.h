@@ -35,7 +35,7 @@ class RetryPolicy {
   std::chrono::milliseconds NextDelay(const ApiError& error) {
     return NextDelay(error, RetryFor(error));
   }
-  /// The same for a caller that knows how to continue.
+  /// Does the same for an error after which the caller continues in another way.
   std::chrono::milliseconds NextDelay(const ApiError& error, ApiRetry retry);
   /// Records a success.
   void Reset() { failures_ = 0; }

@@ -52,6 +52,37 @@ TEST_F(ClaimCheckTest, ComparesAllDevicesWithTheirRequests) {
   EXPECT_EQ(Runs().size(), runs) << "the same devices in another order";
 }
 
+TEST(IsAllocatedAsPrepared, ComparesEachFieldOfADevice) {
+  const AllocatedDevice device{
+      .request = "first/alternative", .pool = "pool", .device = "a", .share_id = "share"};
+  PreparedRequest request;
+  request.request = "first";
+  request.devices.emplace_back();
+  request.devices.back().pool = "pool";
+  request.devices.back().device = "a";
+  request.devices.back().share_id = "share";
+  const PreparedClaim prepared{.claim = {}, .requests = {request}};
+  const auto is_same = [&](const AllocatedDevice& allocated) {
+    ResourceClaim claim;
+    claim.devices = {allocated};
+    return IsAllocatedAsPrepared(claim, prepared);
+  };
+  EXPECT_TRUE(is_same(device));
+  for (std::string AllocatedDevice::*field :
+       {&AllocatedDevice::request, &AllocatedDevice::pool, &AllocatedDevice::device,
+        &AllocatedDevice::share_id}) {
+    AllocatedDevice other = device;
+    other.*field = "other";
+    EXPECT_FALSE(is_same(other));
+  }
+  AllocatedDevice other = device;
+  other.admin_access = true;
+  EXPECT_FALSE(is_same(other));
+  ResourceClaim more;
+  more.devices = {device, device};
+  EXPECT_FALSE(IsAllocatedAsPrepared(more, prepared));
+}
+
 TEST_F(ClaimCheckTest, AnswersFromTheFileWithoutARequestIfTheServerIsDown) {
   Allocate("mine", "b");
   is_server_down_ = true;
@@ -125,6 +156,21 @@ TEST_F(ClaimCheckTest, DoesNotReleaseWhatTheOtherInstancePreparedInTheMeantime) 
   EXPECT_EQ(results->at("uid-of-mine").value().front().device, "b");
   EXPECT_THAT(Runs(),
               ElementsAre("allocate a", "pre_start a", "release a", "allocate b", "pre_start b"));
+}
+
+TEST_F(ClaimCheckTest, PreparesAClaimAgainThatTheOtherInstanceReleasedInTheMeantime) {
+  is_server_silent_ = true;
+  const auto other = Make();
+  std::optional<PrepareResults> results;
+  other->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
+  ASSERT_TRUE(loop_.RunUntil([&] { return !unanswered_.empty(); }));
+  is_server_silent_ = false;
+  EXPECT_TRUE(Unprepare("mine"));
+  EXPECT_THAT(Files(), testing::IsEmpty());
+  unanswered_.front()();
+  ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
+  EXPECT_EQ(results->at("uid-of-mine").value().front().device, "a");
+  EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
 }
 
 }  // namespace

@@ -298,6 +298,7 @@ TEST_F(ApiClientTest, LimitsTheConnections) {
   std::vector<Subscription> calls(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     ApiRequest request = Get("/" + std::to_string(i));
+    request.verb = ApiVerb::kList;
     if (i == 5) request.deadline = seconds(10);
     calls[i] = Begin(results[i], std::move(request));
   }
@@ -310,6 +311,20 @@ TEST_F(ApiClientTest, LimitsTheConnections) {
   ASSERT_TRUE(results[5]);
   EXPECT_THAT(results[5]->error().message, HasSubstr("waiting for a free connection"));
   EXPECT_FALSE(results[0]);
+}
+
+TEST_F(ApiClientTest, ManyObjectsThatAreReadLeaveAConnectionForOtherRequests) {
+  ServeReplies({{""}});
+  std::vector<std::optional<ApiResult>> results(ApiClient::kMaxConnections + 1);
+  std::vector<Subscription> calls;
+  for (auto& result : results) calls.push_back(Begin(result, Get("/object")));
+  ASSERT_TRUE(AwaitRequests(ApiClient::kMaxConnections - 1));
+  ApiRequest list = Get("/list");
+  list.verb = ApiVerb::kList;
+  std::optional<ApiResult> listed;
+  calls.push_back(Begin(listed, std::move(list)));
+  ASSERT_TRUE(AwaitRequests(ApiClient::kMaxConnections));
+  EXPECT_EQ(server_->requests().back().target(), "/list");
 }
 
 TEST_F(ApiClientTest, RefusesInvalidAndTooManyRequests) {
