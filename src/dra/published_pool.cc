@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -102,8 +103,11 @@ NamedDevices::NamedDevices(std::shared_ptr<const Snapshot> snapshot)
 }
 
 const ListedDevice* NamedDevices::Find(std::string_view name) const {
-  const auto found = std::ranges::equal_range(by_name_, name, {}, &Named::name);
-  return found.size() == 1 ? found.front().device : nullptr;
+  const auto found = std::ranges::lower_bound(by_name_, name, {}, &Named::name);
+  if (found == by_name_.end() || found->name != name) return nullptr;
+  const auto next = std::next(found);
+  const bool is_ambiguous = next != by_name_.end() && next->name == name;
+  return is_ambiguous ? nullptr : found->device;
 }
 
 std::string ProblemText(const PoolProblem& problem) {

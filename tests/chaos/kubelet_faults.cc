@@ -106,8 +106,7 @@ std::string KubeletFaults::ReplaceDirectory(Random& random) {
 }
 
 std::string KubeletFaults::FailRegister(const std::string& resource, Random& random) {
-  static constexpr RegisterFault kFaults[] = {RegisterFault::kNeverDial,
-                                              RegisterFault::kNeverWatch,
+  static constexpr RegisterFault kFaults[] = {RegisterFault::kNeverDial, RegisterFault::kNeverWatch,
                                               RegisterFault::kUnimplemented,
                                               RegisterFault::kUnknownError, RegisterFault::kHang};
   const std::string of = random.OneIn(3) ? "" : resource;
