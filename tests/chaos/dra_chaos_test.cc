@@ -102,6 +102,10 @@ class DraChaos : public testing::Test {
     bool is_ending = false;
   };
   using Action = std::function<std::string()>;
+  struct HookState {
+    std::string last = "release";
+    std::size_t kills = 0;  ///< of daemons before it ran
+  };
 
   // --- events ---
 
@@ -113,7 +117,9 @@ class DraChaos : public testing::Test {
       if (random_.OneIn(2)) poll(nullptr, 0, static_cast<int>(random_.Below(60)));
     }
     MakePeace();
-    if (Recovers([&] { return FindErrors(); }) && !HasFailure()) return;
+    const bool has_recovered = Recovers([&] { return FindErrors(); });
+    ExpectNoneRejected();
+    if (has_recovered && !HasFailure()) return;
     std::string story;
     for (const std::string& action : history_) story += "  " + action + "\n";
     ADD_FAILURE() << "PATCHBAY_CHAOS_SEED=" << seed_ << ":\n" << story;
@@ -346,7 +352,7 @@ class DraChaos : public testing::Test {
     const bool is_registered = std::any_of(instances.begin(), instances.end(),
                                            [](const auto& i) { return i.in_use && i.connected; });
     if (!is_registered) return "  the driver is not registered\n";
-    std::string wrong = SettleClaims() + FindRejected();
+    std::string wrong = SettleClaims();
     if (!wrong.empty()) return wrong;
     const Devices expected = ExpectedDevices(), published = cluster_.Published();
     if (published != expected) {
@@ -382,41 +388,39 @@ class DraChaos : public testing::Test {
     });
   }
 
-  std::string FindRejected() {
+  void ExpectNoneRejected() {
     const auto calls = cluster_.server().Calls();
     const auto rejected = std::find_if(calls.begin(), calls.end(),
                                        [](const auto& call) { return call.status == 422; });
-    if (rejected == calls.end()) return "";
+    if (rejected == calls.end()) return;
     ADD_FAILURE() << "rejected: " << rejected->method << " " << rejected->path;
-    return "";
   }
 
-  /// Checks that the hooks of each device take turns, and that those whose last hook was `allocate`
-  /// are the devices of claims.
-  std::string FindErrorsInHooks() {
-    struct State {
-      std::string last = "release";
-      std::size_t kills = 0;  ///< of daemons before it ran
-    };
-    std::map<std::string, State> states;
-    std::size_t kills = 0;
-    hooks_run_ = 0;
+  /// Reads what the hooks have added to their file, and checks that those of each device take
+  /// turns.
+  void ReadHooks() {
     std::ifstream lines(hook_runs_);
-    for (std::string hook, id; lines >> hook >> id;) {
+    lines.seekg(hooks_read_);
+    for (std::string line; std::getline(lines, line) && !lines.eof();) {
+      hooks_read_ = lines.tellg();
+      const std::string hook = line.substr(0, line.find(' ')), id = line.substr(hook.size() + 1);
+      HookState& state = hook_states_[id];
       if (hook == kKilled) {
-        ++kills;
-        continue;
+        ++kills_;
+      } else if (hook == kMissed) {
+        state = {"release", kills_};
+      } else {
+        ++hooks_run_;
+        EXPECT_TRUE(hook != state.last || kills_ > state.kills)
+            << hook << " of " << id << " ran twice";
+        state = {hook, kills_};
       }
-      State& state = states[id];
-      if (hook == kMissed) {
-        state = {"release", kills};
-        continue;
-      }
-      ++hooks_run_;
-      EXPECT_TRUE(hook != state.last || kills > state.kills)
-          << hook << " of " << id << " ran twice";
-      state = {hook, kills};
     }
+  }
+
+  /// Checks that devices whose last hook was `allocate` are those of claims.
+  std::string FindErrorsInHooks() {
+    ReadHooks();
     std::set<std::string> claimed;
     for (const auto& [name, claim] : claims_) {
       if (claim.resource != ResourceName(0)) continue;
@@ -424,10 +428,11 @@ class DraChaos : public testing::Test {
     }
     std::string wrong;
     for (const std::string& id : claimed) {
-      if (states[id].last != "allocate") wrong += format("  {} is claimed without a hook\n", id);
+      if (hook_states_[id].last != "allocate")
+        wrong += format("  {} is claimed without a hook\n", id);
     }
-    for (const auto& [id, state] : states) {
-      const bool is_lost = state.kills < kills;  // a claim that ended before it was prepared again
+    for (const auto& [id, state] : hook_states_) {
+      const bool is_lost = state.kills < kills_;  // a claim that ended before it was prepared again
       if (state.last == "allocate" && !claimed.contains(id) && !is_lost) {
         wrong += format("  {} is not claimed and was not released\n", id);
       }
@@ -496,6 +501,9 @@ class DraChaos : public testing::Test {
   std::size_t claims_made_ = 0;
   std::size_t prepared_ = 0;
   std::size_t again_ = 0;
+  std::streamoff hooks_read_ = 0;  ///< the length of the lines that were read
+  std::map<std::string, HookState> hook_states_;
+  std::size_t kills_ = 0;  ///< of daemons
   std::size_t hooks_run_ = 0;
 };
 

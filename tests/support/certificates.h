@@ -23,8 +23,8 @@ struct Certificate {
 struct CertificateOptions {
   std::string alternative_names = "DNS:localhost,IP:127.0.0.1,IP:::1";
   std::string common_name = "server";
-  std::chrono::seconds valid_from = -std::chrono::hours(1);  ///< from now
-  std::chrono::seconds valid_until = std::chrono::hours(1);
+  std::chrono::seconds valid_from = -std::chrono::hours(1);   ///< from now
+  std::chrono::seconds valid_until = std::chrono::hours(24);  ///< longer than any test
 };
 
 /// A certificate authority that is made for one test.
