@@ -31,6 +31,8 @@ class HealthStreams {
  public:
   explicit HealthStreams(std::shared_ptr<DriverObserver> observer)
       : observer_(std::move(observer)) {}
+  /// The last streams may have ended on threads of gRPC just before: their changes are seen here.
+  ~HealthStreams() { const std::lock_guard lock(mutex_); }
 
   /// Opens a stream of one version, whose message is `Response`. It immediately sends the last
   /// offered list, or waits for the first one.

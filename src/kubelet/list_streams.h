@@ -35,6 +35,9 @@ class ListStreams {
   ListStreams(ResourceObserver& observer, OnChange on_change, OnRefused on_refused)
       : observer_(observer), on_change_(std::move(on_change)), on_refused_(std::move(on_refused)) {}
 
+  /// The last streams may have ended on threads of gRPC just before: their changes are seen here.
+  ~ListStreams() { const std::lock_guard lock(mutex_); }
+
   /// Opens a stream. It immediately sends `first` or the last offered list, whichever is newer.
   /// Without either, it waits for the first Offer.
   grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* Open(
