@@ -41,10 +41,11 @@ void ClaimPreparer::AnswerFromFile(Task& task, const PreparedClaim& prepared,
 
 /// Answers from a file that was read without a lock, unless another process has released the claim
 /// during the request.
-void ClaimPreparer::Confirm(Task& task, const PreparedClaim& file) {
+void ClaimPreparer::Confirm(Task& task, PreparedClaim file) {
   InPool(
       task, [files = files_, uid = task.claim.uid] { return files.Read(uid); },
-      [this, file](Task& t, const Result<std::optional<PreparedClaim>>& prepared) {
+      [this, file = std::move(file)](Task& t,
+                                     const Result<std::optional<PreparedClaim>>& prepared) {
         const bool is_same = prepared && *prepared && **prepared == file;
         return is_same ? Finish(t, AnswerFor(file)) : LockAndPrepare(t);
       });
@@ -53,7 +54,7 @@ void ClaimPreparer::Confirm(Task& task, const PreparedClaim& file) {
 void ClaimPreparer::OnChecked(Task& task, const PreparedClaim& prepared, std::uint64_t releases,
                               const Result<std::string>& json) {
   // Copies, because the subscriptions own the function that called this one.
-  const PreparedClaim file = prepared;
+  PreparedClaim file = prepared;
   const auto claim =
       json ? ParseClaim(*json, dependencies_.driver) : Result<ResourceClaim>(Failure(json.error()));
   task.waiting = {};
@@ -62,7 +63,8 @@ void ClaimPreparer::OnChecked(Task& task, const PreparedClaim& prepared, std::ui
   if (task.lock == nullptr && IsReleasedSince(task.claim, releases)) return LockAndPrepare(task);
   if (!claim || claim->key.uid != task.claim.uid || !claim->is_allocated ||
       IsAllocatedAsPrepared(*claim, file)) {
-    return task.lock == nullptr ? Confirm(task, file) : Finish(task, AnswerFor(file));
+    if (task.lock == nullptr) return Confirm(task, std::move(file));
+    return Finish(task, AnswerFor(file));
   }
   log_.Warning("prepared claim was allocated again; releasing its former devices",
                {{"claim", ClaimName(task.claim)}});

@@ -123,7 +123,7 @@ class ClaimPreparer : public ClaimService {
   void StartPrepare(Task& task);
   void LockAndPrepare(Task& task);
   void AnswerFromFile(Task& task, const PreparedClaim& prepared, std::uint64_t releases);
-  void Confirm(Task& task, const PreparedClaim& file);
+  void Confirm(Task& task, PreparedClaim file);
   void OnChecked(Task& task, const PreparedClaim& prepared, std::uint64_t releases,
                  const Result<std::string>& json);
   bool IsReleasedSince(const ClaimKey& claim, std::uint64_t releases) const;
