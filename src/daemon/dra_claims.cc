@@ -77,7 +77,8 @@ void DraService::WatchClaims() {
   RefreshClaims();
 }
 
-/// Tries again to watch the directory, too.
+/// The first read reports a directory that hangs, the second one what changed before it was
+/// watched.
 void DraService::RefreshClaims() {
   ReadClaims();
   if (!claims_watch_) return;

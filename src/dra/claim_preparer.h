@@ -73,7 +73,7 @@ class ClaimPreparer : public ClaimService {
     /// on the loop after it has returned, unless the subscription is destroyed first.
     std::function<Subscription(const ClaimKey&, std::function<void(Result<std::string>)>)>
         get_claim;
-    /// Returns whether the last request to the API server was answered. Called on the loop.
+    /// Returns whether the API server responds, see ApiClient::stats. Called on the loop.
     std::function<bool()> is_api_server_up = [] { return true; };
     std::function<ServedResources()> resources;  ///< called on the loop
     /// A claim of a call of the kubelet has ended. Called on the loop.

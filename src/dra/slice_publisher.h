@@ -56,9 +56,9 @@ class SlicePublisher {
     /// features() has changed: compute the pools again. Nothing is written before it returns. It
     /// must not destroy the publisher.
     std::function<void()> on_features = [] {};
-    /// Returns the current content of a pool that was set, again: it is kept only until the API
-    /// server has it, because it is large. Returns nothing if the pool is about to be removed.
-    /// Called by any method, also before it returns.
+    /// Computes the current content of a pool that was set. The publisher keeps the content only
+    /// until the API server has it, because it is large. Returns nothing if the pool is about to be
+    /// removed. Called by any method, also before it returns.
     std::function<std::optional<PublishedPool>(const std::string& pool)> pool_of =
         [](const std::string&) { return std::optional<PublishedPool>(); };
     /// StateOf or watch_state() may have changed.

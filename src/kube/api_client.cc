@@ -118,8 +118,7 @@ Subscription ApiClient::Start(ApiRequest request, WatchFunctions functions) {
 void ApiClient::StartWaiting() {
   const auto may_start = [this](const CallPtr& call) {
     const ApiVerb verb = call->request.verb;
-    // After a restart of the kubelet, one object is read for each claim, and the slices that it
-    // deleted must not wait for that.
+    // Many objects can be read at once, and lists and writes must not wait for them.
     const std::size_t kept = verb == ApiVerb::kGet ? 1 : 0;
     return verb == ApiVerb::kWatch || used_slots_ + kept < kMaxConnections;
   };

@@ -148,9 +148,8 @@ MetricFamilies::MetricFamilies()
                             "node.")),
       health_streams(Gauge(registry, "patchbay_health_streams",
                            "Open NodeWatchResources streams. 1 is normal; with 0 the kubelet does "
-                           "not receive the health "
-                           "of devices, as before Kubernetes 1.36 without the feature gate "
-                           "ResourceHealthStatus.")),
+                           "not receive the health of devices, as before Kubernetes 1.36 without "
+                           "the feature gate ResourceHealthStatus.")),
       api_dropped_fields(
           Gauge(registry, "patchbay_api_dropped_fields",
                 "Always 1, one series per field of ResourceSlices that the API server does not "

@@ -151,7 +151,7 @@ TEST_F(DraClaimsOfDaemon, FilesThatCannotBeReadAtTheStartAreReadAgain) {
 }
 
 /// Also while the files cannot be read again. A missing device is published only if it is held.
-TEST_F(DraClaimsOfDaemon, AResourceThatIsAddedAgainKnowsTheDevicesOfClaims) {
+TEST_F(DraClaimsOfDaemon, AResourceThatIsAddedAgainHasTheDevicesOfClaims) {
   const SimClaim claim = StartWithClaim(kDraSerial);
   const std::vector<std::string> both = Published();
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
@@ -236,7 +236,7 @@ TEST_F(DraClaimsOfDaemon, AnInstanceReleasesWhatAnotherOneHasPrepared) {
   EXPECT_THAT(kubelet_->Sockets(), ElementsAre(HasSubstr("patchbay.dev-bbbb-reg.sock")));
 }
 
-TEST_F(DraClaimsOfDaemon, AnInstanceKnowsTheClaimsOfAnotherOne) {
+TEST_F(DraClaimsOfDaemon, AnInstanceFollowsTheClaimsOfAnotherOne) {
   const SimClaim claim = StartWithClaim(kDraSerial);
   ASSERT_TRUE(AwaitRegistered());
   const std::vector<std::string> both = Published();

@@ -90,6 +90,25 @@ class Dra : public testing::Test {
     plugin_side_ = *std::move(kubelet);
     ASSERT_TRUE(plugin_side_->Start());
   }
+  /// Starts the device plugin side and the daemon with two resources of the same entry:
+  /// example.com/ serial through Dynamic Resource Allocation, and example.com/plugin.
+  void ServeBothApis(std::string_view entry) {
+    ASSERT_NO_FATAL_FAILURE(StartPluginSide());
+    StartDaemon(
+        format("[[resource]]\nname = \"example.com/serial\"\napi = \"dra\"\n{0}"
+               "[[resource]]\nname = \"example.com/plugin\"\n{0}",
+               entry));
+    ASSERT_TRUE(daemon_->AwaitReady());
+    CreateClass();
+  }
+  /// Returns what a container of a pod gets for a new claim of the same name.
+  CdiEdits PrepareNew(const std::string& name) {
+    const SimClaim claim = CreateClaim(name);
+    const auto prepared = kubelet_->PrepareClaims(name, {claim});
+    if (prepared) return EditsFor(prepared->at(claim.uid));
+    ADD_FAILURE() << prepared.error().message;
+    return {};
+  }
   /// Returns kDraSerial with a probe that fails for a device while the tree has a file of its name.
   std::string WithProbe() const {
     return format(

@@ -178,7 +178,6 @@ TEST_F(Dra, AnInstanceOfAPodHasSocketsOfItsOwn) {
 }
 
 TEST_F(Dra, BothApisGiveTheSameAndSharingIsReported) {
-  ASSERT_NO_FATAL_FAILURE(StartPluginSide());
   // The rest of an entry for the node that both resources have.
   constexpr std::string_view kSame = R"(
   [[resource.match]]
@@ -193,20 +192,12 @@ TEST_F(Dra, BothApisGiveTheSameAndSharingIsReported) {
   [resource.env]
   PORT = "/dev/serial{slot} {id}"
 )";
-  StartDaemon(
-      format("[[resource]]\nname = \"example.com/serial\"\napi = \"dra\"\n{0}"
-             "[[resource]]\nname = \"example.com/plugin\"\n{0}",
-             kSame));
-  ASSERT_TRUE(daemon_->AwaitReady());
+  ASSERT_NO_FATAL_FAILURE(ServeBothApis(kSame));
   EXPECT_TRUE(daemon_->AwaitMetric("patchbay_shared_devices{resource=\"example.com/serial\"}", 1));
 
   const auto admitted = plugin_side_->Admit("pod-1", "container", "example.com/plugin", 1);
   ASSERT_TRUE(admitted) << admitted.error().message;
-  CreateClass();
-  const SimClaim claim = CreateClaim("one");
-  const auto prepared = kubelet_->PrepareClaims("pod-2", {claim});
-  ASSERT_TRUE(prepared) << prepared.error().message;
-  const CdiEdits edits = EditsFor(prepared->at(claim.uid));
+  const CdiEdits edits = PrepareNew("one");
 
   ExpectSameContainer(admitted->response, edits);
   EXPECT_EQ(edits.device_nodes.size(), 1U);
@@ -217,7 +208,6 @@ TEST_F(Dra, BothApisGiveTheSameForEachReplicaOfAGroup) {
   for (const char* node : {"dev/pcm0c", "dev/pcm0p", "dev/pcm1c", "dev/pcm1p"}) {
     tree_.CharDevice(node);
   }
-  ASSERT_NO_FATAL_FAILURE(StartPluginSide());
   constexpr std::string_view kPairs = R"(
 replicas = 3
   [[resource.match]]
@@ -236,18 +226,10 @@ replicas = 3
   UNIT = "{id}"
   "REPLICA_{replica}" = "{slot} {index}"
 )";
-  StartDaemon(
-      format("[[resource]]\nname = \"example.com/serial\"\napi = \"dra\"\n{0}"
-             "[[resource]]\nname = \"example.com/plugin\"\n{0}",
-             kPairs));
-  ASSERT_TRUE(daemon_->AwaitReady());
-  CreateClass();
+  ASSERT_NO_FATAL_FAILURE(ServeBothApis(kPairs));
   std::map<std::string, CdiEdits> by_unit;
   for (int i = 0; i < 6; ++i) {
-    const SimClaim claim = CreateClaim(format("claim-{}", i));
-    const auto prepared = kubelet_->PrepareClaims(format("pod-{}", i), {claim});
-    ASSERT_TRUE(prepared) << prepared.error().message;
-    CdiEdits edits = EditsFor(prepared->at(claim.uid));
+    CdiEdits edits = PrepareNew(format("claim-{}", i));
     EXPECT_EQ(edits.device_nodes.size(), 2U);
     EXPECT_EQ(edits.mounts.size(), 2U);
     by_unit[edits.env.at("UNIT")] = std::move(edits);
