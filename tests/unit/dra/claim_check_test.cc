@@ -125,7 +125,7 @@ TEST_F(ClaimCheckTest, ReleasesADeviceOfAClaimThatWasAllocatedAgainForAnotherCla
   Allocate("other", "a");
   EXPECT_THAT(ErrorOf("other"),
               HasSubstr("is already prepared for the ResourceClaim default/mine"));
-  ASSERT_TRUE(loop_.RunUntil([&] { return Files().empty(); }));
+  ASSERT_TRUE(AwaitReleased());
   EXPECT_EQ(DeviceOf("other"), "a");
   EXPECT_THAT(Runs(),
               ElementsAre("allocate a", "pre_start a", "release a", "allocate a", "pre_start a"));

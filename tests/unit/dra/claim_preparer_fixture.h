@@ -236,6 +236,15 @@ class ClaimPreparerFixture : public testing::Test {
     return results;
   }
 
+  /// Waits until the last file was removed, and the call that removed it has ended and unlocked its
+  /// devices.
+  bool AwaitReleased() {
+    bool has_ended = false;
+    if (!loop_.RunUntil([&] { return Files().empty(); })) return false;
+    const Subscription ended = preparer_->AwaitUnused(kThings, [&] { has_ended = true; });
+    return loop_.RunUntil([&] { return has_ended; });
+  }
+
   std::vector<std::string> Files() const {
     std::vector<std::string> names;
     std::error_code ignored;

@@ -270,7 +270,7 @@ TEST_F(ClaimPreparerTest, ReleasesADeviceOfAClaimThatIsNotAllocatedAnyMore) {
   deallocated.erase("status");
   claims_["old"] = deallocated.dump();
   EXPECT_THAT(ErrorOf("new"), HasSubstr("default/old"));
-  ASSERT_TRUE(loop_.RunUntil([&] { return Files().empty(); }));
+  ASSERT_TRUE(AwaitReleased());
   EXPECT_EQ(ErrorOf("new"), "prepared");
 }
 
@@ -303,7 +303,7 @@ TEST_F(ClaimPreparerTest, ReleasesADeviceOfAClaimThatWasCreatedAgain) {
   const std::string uid = Key("old").uid;
   claims_["old"].replace(claims_["old"].find(uid), uid.size(), "another-uid");
   EXPECT_THAT(ErrorOf("new"), HasSubstr("default/old"));
-  ASSERT_TRUE(loop_.RunUntil([&] { return Files().empty(); }));
+  ASSERT_TRUE(AwaitReleased());
   EXPECT_EQ(ErrorOf("new"), "prepared");
 }
 
