@@ -151,15 +151,28 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
       } else if (!queue_.empty() && FreePlaces(now) > 0) {
         Do(now, lock);
         if (idle_ > options_.max_idle && !stopped_) break;
-      } else if (const Time next = NextEvent(now); next == Time::max()) {
-        wake_.wait(lock);
-      } else {
-        wake_.wait_until(lock, next);
+      } else if (!Wait(now, lock)) {
+        break;
       }
     }
     --idle_;
     Ensure(Clock::now());
     ended_.notify_all();
+  }
+
+  /// Waits for the next event. Returns false if this thread is not needed any more.
+  bool Wait(Time now, std::unique_lock<std::mutex>& lock) {
+    const bool needs_timer = !queue_.empty() || limited_ > 0;
+    const std::size_t needed = options_.starts_at_once || needs_timer ? 1 : 0;
+    const Time end = idle_ > needed ? now + options_.max_idle_time : Time::max();
+    const Time next = std::min(NextEvent(now), end);
+    if (next == Time::max()) {
+      wake_.wait(lock);
+      return true;
+    }
+    // The other idle threads can have ended meanwhile.
+    return wake_.wait_until(lock, next) == std::cv_status::no_timeout || next < end ||
+           idle_ <= needed;
   }
 
   void Do(Time now, std::unique_lock<std::mutex>& lock) {

@@ -32,8 +32,9 @@ class ThreadPool {
     std::chrono::milliseconds patience = std::chrono::seconds(1);
     std::size_t max_overdue = 256;
     std::size_t max_idle = 4;  ///< idle threads that are kept for the next jobs; at least 1
-    /// If true, the first thread starts with the pool and stays, so that a job never waits for the
-    /// system to create a thread. If false, threads start on demand.
+    std::chrono::milliseconds max_idle_time = std::chrono::seconds(5);  ///< then they end
+    /// If true, the first thread starts with the pool and one stays, so that a job never waits for
+    /// the system to create a thread. If false, threads start on demand.
     bool starts_at_once = false;
     std::chrono::milliseconds end_patience{500};
   };

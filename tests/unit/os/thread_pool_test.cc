@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -100,6 +103,45 @@ TEST(ThreadPool, JobCanAddAnotherJob) {
   std::promise<void> done;
   pool.Run({[&] { pool.Run({[&] { done.set_value(); }}); }});
   EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+}
+
+/// Returns the number of threads of this process.
+std::ptrdiff_t Threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+/// Waits until this process has `count` threads.
+void AwaitThreads(std::ptrdiff_t count) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (Threads() != count && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_EQ(Threads(), count);
+}
+
+/// Runs three jobs at the same time.
+void RunThree(ThreadPool& pool) {
+  Hang hangs[3];
+  for (Hang& hang : hangs) pool.Run({hang.Work()});
+  for (Hang& hang : hangs) hang.AwaitBegun();
+  for (Hang& hang : hangs) hang.Release();
+}
+
+TEST(ThreadPool, IdleThreadsEnd) {
+  const std::ptrdiff_t before = Threads();
+  ThreadPool pool({.max_running = 3, .patience = hours(1), .max_idle_time = milliseconds(1)});
+  RunThree(pool);
+  AwaitThreads(before);
+  RunThree(pool);  // starts threads again
+  AwaitThreads(before);
+}
+
+TEST(ThreadPool, OneIdleThreadStaysIfThePoolStartsAtOnce) {
+  const std::ptrdiff_t before = Threads();
+  ThreadPool pool({.max_running = 3,
+                   .patience = hours(1),
+                   .max_idle_time = milliseconds(1),
+                   .starts_at_once = true});
+  RunThree(pool);
+  AwaitThreads(before + 1);
 }
 
 TEST(ThreadPool, OverdueJobFreesItsThread) {
