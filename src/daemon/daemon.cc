@@ -56,6 +56,8 @@ Result<std::unique_ptr<Daemon>> Daemon::Create(AsioLoop& loop, Log& log, Options
   const std::size_t resources = ResourcesFor(options.model, options.node_name).size();
   TRY(CheckDescriptors(resources, options.model.daemon, DescriptorLimit()));
   std::unique_ptr<Daemon> daemon(new Daemon(loop, log, std::move(options)));
+  InitGrpc();
+  daemon->rpc_ = TRY(RpcServer::Create());
   TRY(daemon->ServeHttp());
   daemon->StartPodResources();  // first: resources request a poll after each Allocate
   TRY(daemon->StartResources());
@@ -117,7 +119,6 @@ Status Daemon::StartResources() {
             "root file system there, or correct host_root",
             {{"path", spec_.host_root}});
       }));
-  InitGrpc();
   auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view) {
     OnDirectoryChanged(directory);
   });

@@ -149,7 +149,7 @@ Status Daemon::StartDra() {
       .cdi_dir = spec_.cdi_dir,
       .seed = std::random_device()()};
   dra_ = TRY(DraService::Create(
-      {loop_, servers_, log_, pending_calls_}, std::move(options),
+      {loop_, servers_, log_, rpc_, pending_calls_}, std::move(options),
       {.on_status = [this] { OnDraStatus(); },
        .on_claim_end =
            [this](const std::string& resource, const ClaimPreparer::ClaimEnd& end) {
@@ -309,7 +309,7 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
       device_dirs_.get(),
       probes_,
       ResourcePlugin::Dependencies{
-          loop_, servers_, log_, AllocationHost{host_, options_.node_name, spec_.cdi_dir},
+          loop_, servers_, rpc_, log_, AllocationHost{host_, options_.node_name, spec_.cdi_dir},
           spec_.kubelet_dir, options_.run, servers_made_, kubelet_connection_, pending_calls_},
       pod_resources_,
       dra_.get()};

@@ -85,10 +85,10 @@ Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps,
               .on_health_streams = self->lifetime_.Guard(
                   [self](int open) { self->events_.on_health_streams(open); })}),
       .pending = deps.pending};
-  self->endpoint_ = TRY(
-      DriverEndpoint::Create({deps.loop, deps.servers, deps.log}, self->options_.instance, backend,
-                             {.on_registered = [self] { self->publisher_.OnKubeletRegistered(); },
-                              .on_dead = self->events_.on_dead}));
+  self->endpoint_ = TRY(DriverEndpoint::Create(
+      {deps.loop, deps.servers, deps.log, deps.rpc}, self->options_.instance, backend,
+      {.on_registered = [self] { self->publisher_.OnKubeletRegistered(); },
+       .on_dead = self->events_.on_dead}));
   self->start_limit_ = deps.loop.After(kStartLimit, [self] { self->Start(); });
   self->WatchClaims();
   return service;

@@ -37,6 +37,7 @@ class DraService {
     AsioLoop& loop;
     ThreadPool& servers;  ///< starts and stops the servers of the driver
     Log& log;
+    std::shared_ptr<RpcServer> rpc;         ///< serves the sockets of the driver
     std::shared_ptr<PendingCalls> pending;  ///< calls of the kubelet; may be null
   };
   struct Options {

@@ -26,9 +26,6 @@ namespace {
 
 /// The time between comparisons without an event.
 constexpr std::chrono::seconds kCheckInterval{10};
-/// Checks in a row after which a socket that accepts no connection is created again. More than one,
-/// because a busy machine can be slow.
-constexpr int kMaxFailedChecks = 3;
 /// Only the kubelet and its administrators need the driver's directory.
 constexpr mode_t kDataMode = 0750;
 
@@ -95,6 +92,7 @@ Status CheckReplaceable(const std::string& socket) {
 
 /// The input of the job that starts servers. It owns all that it uses.
 struct DriverEndpoint::StartRequest {
+  std::shared_ptr<RpcServer> rpc;
   DriverInstance instance;
   DriverSockets sockets;
   DriverServer::Backend backend;
@@ -111,11 +109,11 @@ struct DriverEndpoint::StartRequest {
     swept = SweepStaleSockets(instance, sockets);
     if (needs_driver) {
       TRY(CheckReplaceable(sockets.dra));
-      servers.driver = TRY(DriverServer::Start(sockets.dra, backend, health));
+      servers.driver = TRY(DriverServer::Start(rpc, sockets.dra, backend, health));
       servers.ids.dra = SocketIdentity(sockets.dra);
     }
     TRY(CheckReplaceable(sockets.registration));
-    servers.registration = TRY(RegistrationServer::Start(sockets.registration, instance.driver,
+    servers.registration = TRY(RegistrationServer::Start(rpc, sockets.registration, instance.driver,
                                                          sockets.dra, backend.observer, on_status));
     servers.ids.registration = SocketIdentity(sockets.registration);
     return {};
@@ -177,6 +175,7 @@ void DriverEndpoint::StartServers() {
   retry_ = Subscription();
   auto on_registration = lifetime_.Guard([this](const Status& status) { OnRegistration(status); });
   StartRequest request{
+      deps_.rpc,
       instance_,
       sockets_,
       backend_,
@@ -261,34 +260,25 @@ void DriverEndpoint::CheckSockets() {
   is_busy_ = true;
   check_ = Subscription();
   deps_.pool.Run(
-      deps_.loop,
-      [sockets = sockets_] {
-        return Found{IdsOf(sockets), IsAccepting(sockets.dra) && IsAccepting(sockets.registration)};
-      },
-      lifetime_.Guard([this](const Found& found) { OnChecked(found); }));
+      deps_.loop, [sockets = sockets_] { return IdsOf(sockets); },
+      lifetime_.Guard([this](const SocketIds& found) { OnChecked(found); }));
 }
 
-void DriverEndpoint::OnChecked(const Found& found) {
+void DriverEndpoint::OnChecked(const SocketIds& found) {
   is_busy_ = false;
   if (on_ended_) return End(std::exchange(on_ended_, nullptr));
-  const Restart restart = RestartFor(servers_.ids, found.ids);
-  failed_checks_ = found.is_accepting ? 0 : failed_checks_ + 1;
-  if (restart == Restart::kNone && failed_checks_ < kMaxFailedChecks) {
+  const Restart restart = RestartFor(servers_.ids, found);
+  if (restart == Restart::kNone) {
     ScheduleCheck();
     if (check_pending_) CheckSockets();
     return;
   }
-  failed_checks_ = 0;
   const std::string& lost =
       restart == Restart::kRegistration ? sockets_.registration : sockets_.dra;
-  const std::string_view why =
-      restart == Restart::kNone ? "does not accept connections; check the limit of file descriptors"
-                                : "was deleted; check what deletes sockets there";
-  deps_.log.Warning(restart == Restart::kNone
-                        ? "driver socket accepts no connections; creating it again"
-                        : "driver socket was deleted; creating it again",
+  deps_.log.Warning("driver socket was deleted; creating it again",
                     {{"driver", instance_.driver}, {"socket", lost}});
-  backend_.observer->OnSockets(Fail(ErrorKind::kUnavailable, format("{} {}", lost, why)));
+  backend_.observer->OnSockets(Fail(
+      ErrorKind::kUnavailable, format("{} was deleted; check what deletes sockets there", lost)));
   if (restart == Restart::kRegistration) return RestartLater();
   is_busy_ = true;
   is_serving_ = false;

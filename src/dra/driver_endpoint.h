@@ -29,6 +29,7 @@ class DriverEndpoint {
     Loop& loop;
     ThreadPool& pool;  ///< starts and stops servers, and looks up sockets
     Log& log;
+    std::shared_ptr<RpcServer> rpc;  ///< serves the sockets
   };
 
   /// Called on the loop.
@@ -74,11 +75,6 @@ class DriverEndpoint {
   };
   struct Started;
   struct StartRequest;
-  /// The result of a check.
-  struct Found {
-    SocketIds ids;
-    bool is_accepting = true;  ///< at both sockets
-  };
 
   DriverEndpoint(const Dependencies& deps, DriverInstance instance, DriverSockets sockets,
                  DriverServer::Backend backend, Events events);
@@ -87,7 +83,7 @@ class DriverEndpoint {
   void OnStarted(Started& started);
   void OnFailure(const Error& error);
   void CheckSockets();
-  void OnChecked(const Found& found);
+  void OnChecked(const SocketIds& found);
   void RestartLater();
   void ScheduleCheck();
   void ScheduleResend();
@@ -104,7 +100,6 @@ class DriverEndpoint {
   bool is_serving_ = false;  ///< both servers run
   RestartPause pause_;
   bool is_busy_ = false;        ///< a job that starts servers or checks sockets is in the pool
-  int failed_checks_ = 0;       ///< in a row at which a socket accepted no connection
   bool check_pending_ = false;  ///< something changed since that job began
   bool is_missing_registry_ = false;  ///< the servers start when the directory appears
   std::string last_failure_;          ///< of a start, since the last one that succeeded

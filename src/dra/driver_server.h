@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/result.h"
 #include "dra/claim_service.h"
@@ -14,7 +13,7 @@
 
 namespace patchbay {
 
-/// The gRPC server on the socket of a driver: DRAPlugin v1 and v1beta1, which ask a ClaimService,
+/// The server on the socket of a driver: DRAPlugin v1 and v1beta1, which ask a ClaimService,
 /// and DRAResourceHealth v1 and v1alpha1, which send the health of devices.
 ///
 /// Requests are untrusted: their size, the number of claims and the names are bounded. Every claim
@@ -33,7 +32,8 @@ class DriverServer {
 
   /// Serves on `socket`, which no process may have bound. Health streams begin with `health`, or
   /// with the first list that is offered if it is null. Fails with kUnavailable.
-  static Result<std::unique_ptr<DriverServer>> Start(std::string socket, const Backend& backend,
+  static Result<std::unique_ptr<DriverServer>> Start(std::shared_ptr<RpcServer> rpc,
+                                                     std::string socket, const Backend& backend,
                                                      std::shared_ptr<const HealthList> health);
 
   /// Stops the server and removes the socket. Pending calls are canceled. `claims` is not called
@@ -53,11 +53,10 @@ class DriverServer {
   const std::string& socket() const { return server_->socket(); }
 
  private:
-  explicit DriverServer(const Backend& backend);
+  explicit DriverServer(const Backend& backend) : streams_(backend.observer) {}
 
   HealthStreams streams_;
-  std::vector<std::unique_ptr<grpc::Service>> services_;
-  std::unique_ptr<UnixServer> server_;  ///< destroyed before the services
+  std::unique_ptr<UnixServer> server_;  ///< destroyed before the streams
 };
 
 }  // namespace patchbay

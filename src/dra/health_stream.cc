@@ -1,7 +1,7 @@
 // Each stream keeps only the newest list and whether it is sent, so a slow reader skips lists and
 // needs no queue. A write starts when none is in progress, and the end of a write starts the next
 // one. The time of a list is that of its write: the kubelet compares it with its clock. A stream
-// deletes itself in OnDone, the last call of gRPC.
+// deletes itself in OnDone, the last event of its call.
 
 #include "dra/health_stream.h"
 
@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "drahealth_v1.pb.h"
 #include "drahealth_v1alpha1.pb.h"
+#include "rpc/messages.h"
 
 namespace patchbay {
 namespace {
@@ -52,11 +53,13 @@ class HealthStreams::Stream {
 };
 
 /// One stream, which deletes itself in OnDone. Writes and Finish are called with the mutex locked:
-/// gRPC allows neither concurrent writes nor a write after Finish.
+/// a call allows neither concurrent writes nor a write after Finish.
 template <class Response>
-class HealthStreams::StreamOf final : public Stream, public grpc::ServerWriteReactor<Response> {
+class HealthStreams::StreamOf final : public Stream, public ServerCall::Events {
  public:
-  explicit StreamOf(HealthStreams& owner) : owner_(owner) {}
+  StreamOf(HealthStreams& owner, ServerCall& call) : owner_(owner), call_(call) {
+    call_.SetEvents(*this);
+  }
 
   void Offer(std::shared_ptr<const HealthList> list) override {
     const std::lock_guard lock(mutex_);
@@ -73,11 +76,10 @@ class HealthStreams::StreamOf final : public Stream, public grpc::ServerWriteRea
 
   void Close() override { FinishOnce(grpc::Status::OK); }
 
-  void OnWriteDone(bool ok) override {
+  void OnWritten(bool ok) override {
     {
       const std::lock_guard lock(mutex_);
       writing_ = false;
-      message_ = {};  // frees the memory
       if (ok) WriteIfIdle();
     }
     if (!ok) FinishOnce({grpc::StatusCode::UNAVAILABLE, "the stream was interrupted"});
@@ -95,10 +97,9 @@ class HealthStreams::StreamOf final : public Stream, public grpc::ServerWriteRea
  private:
   void WriteIfIdle() {
     if (writing_ || finished_ || !unsent_ || newest_ == nullptr) return;
-    message_ = HealthResponse<Response>(*newest_, std::chrono::system_clock::now());
     unsent_ = false;
     writing_ = true;
-    this->StartWrite(&message_);
+    call_.Write(Serialize(HealthResponse<Response>(*newest_, std::chrono::system_clock::now())));
   }
 
   void FinishOnce(const grpc::Status& status) {
@@ -106,39 +107,31 @@ class HealthStreams::StreamOf final : public Stream, public grpc::ServerWriteRea
     if (finished_) return;
     finished_ = true;
     ended_by_us_ = status.ok();
-    this->Finish(status);
+    call_.Finish(status);
   }
 
   HealthStreams& owner_;
+  ServerCall& call_;
   const std::chrono::steady_clock::time_point opened_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
   std::shared_ptr<const HealthList> newest_;
-  Response message_;
   bool unsent_ = false;
   bool writing_ = false;
   bool finished_ = false;
   bool ended_by_us_ = false;
 };
 
-/// A rejected stream; deletes itself in OnDone.
 template <class Response>
-class HealthStreams::RefusedStream final : public grpc::ServerWriteReactor<Response> {
- public:
-  explicit RefusedStream(DriverObserver& observer) {
-    observer.OnRpc(DriverRpc::kNodeWatchResources, "RESOURCE_EXHAUSTED", {});
-    this->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                  format("too many health streams are open on this socket ({}); the kubelet needs "
-                         "one, so check which programs on the node opened the others",
-                         kMaxHealthStreams)});
-  }
-  void OnDone() override { delete this; }
-};
-
-template <class Response>
-grpc::ServerWriteReactor<Response>* HealthStreams::Open() {
+void HealthStreams::Open(ServerCall& call) {
   const std::lock_guard lock(mutex_);
-  if (streams_.size() >= kMaxHealthStreams) return new RefusedStream<Response>(*observer_);
-  auto* stream = new StreamOf<Response>(*this);  // deletes itself in OnDone
+  if (streams_.size() >= kMaxHealthStreams) {
+    observer_->OnRpc(DriverRpc::kNodeWatchResources, "RESOURCE_EXHAUSTED", {});
+    return Refuse(call, {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                         format("too many health streams are open on this socket ({}); the kubelet "
+                                "needs one, so check which programs on the node opened the others",
+                                kMaxHealthStreams)});
+  }
+  auto* stream = new StreamOf<Response>(*this, call);  // deletes itself in OnDone
   streams_.insert(stream);
   observer_->OnHealthStreams(static_cast<int>(streams_.size()));
   if (closed_) {
@@ -146,10 +139,9 @@ grpc::ServerWriteReactor<Response>* HealthStreams::Open() {
   } else if (offered_) {
     stream->Offer(offered_);
   }
-  return stream;
 }
-template grpc::ServerWriteReactor<::v1::NodeWatchResourcesResponse>* HealthStreams::Open();
-template grpc::ServerWriteReactor<::v1alpha1::NodeWatchResourcesResponse>* HealthStreams::Open();
+template void HealthStreams::Open<::v1::NodeWatchResourcesResponse>(ServerCall&);
+template void HealthStreams::Open<::v1alpha1::NodeWatchResourcesResponse>(ServerCall&);
 
 void HealthStreams::Offer(std::shared_ptr<const HealthList> list) {
   const std::lock_guard lock(mutex_);

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <grpcpp/support/server_callback.h>
-
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -11,6 +9,7 @@
 
 #include "dra/driver_observer.h"
 #include "dra/health_list.h"
+#include "rpc/server_call.h"
 
 namespace patchbay {
 
@@ -31,13 +30,13 @@ class HealthStreams {
  public:
   explicit HealthStreams(std::shared_ptr<DriverObserver> observer)
       : observer_(std::move(observer)) {}
-  /// The last streams may have ended on threads of gRPC just before: their changes are seen here.
+  /// The last streams may have ended on another thread just before: their changes are seen here.
   ~HealthStreams() { const std::lock_guard lock(mutex_); }
 
-  /// Opens a stream of one version, whose message is `Response`. It immediately sends the last
-  /// offered list, or waits for the first one.
+  /// Opens a stream for a call of one version, whose message is `Response`. It immediately sends
+  /// the last offered list, or waits for the first one.
   template <class Response>
-  grpc::ServerWriteReactor<Response>* Open();
+  void Open(ServerCall& call);
 
   /// Sends a list on every stream.
   void Offer(std::shared_ptr<const HealthList> list);
@@ -52,8 +51,6 @@ class HealthStreams {
   class Stream;
   template <class Response>
   class StreamOf;
-  template <class Response>
-  class RefusedStream;
   void Remove(Stream* stream);
 
   const std::shared_ptr<DriverObserver> observer_;

@@ -1,10 +1,12 @@
 #include "dra/registration_server.h"
 
+#include <cstddef>
 #include <utility>
 
 #include "base/escape.h"
 #include "dra/reply_report.h"
-#include "pluginregistration.grpc.pb.h"
+#include "pluginregistration.pb.h"
+#include "rpc/messages.h"
 #include "rpc/unary_reply.h"
 
 namespace patchbay {
@@ -14,7 +16,7 @@ namespace {
 constexpr const char* kSupportedVersions[] = {"v1.DRAPlugin", "v1beta1.DRAPlugin",
                                               "v1.DRAResourceHealth", "v1alpha1.DRAResourceHealth"};
 /// A report has one short text.
-constexpr int kMaxReportBytes = 64 * 1024;
+constexpr std::size_t kMaxReportBytes = 64 * 1024;
 constexpr std::size_t kMaxRegistrationError = 1000;
 
 Status FromMessage(const pluginregistration::RegistrationStatus& report) {
@@ -27,33 +29,40 @@ Status FromMessage(const pluginregistration::RegistrationStatus& report) {
 
 }  // namespace
 
-class RegistrationServer::Service final : public pluginregistration::Registration::CallbackService {
+class RegistrationServer::Service {
  public:
   Service(pluginregistration::PluginInfo info, std::shared_ptr<DriverObserver> observer,
           OnStatus on_status)
       : info_(std::move(info)), observer_(std::move(observer)), on_status_(std::move(on_status)) {}
 
-  grpc::ServerUnaryReactor* GetInfo(grpc::CallbackServerContext*,
-                                    const pluginregistration::InfoRequest*,
-                                    pluginregistration::PluginInfo* response) override {
-    const auto reply = UnaryReply::Begin(ReportTo(observer_, DriverRpc::kGetInfo));
-    *response = info_;
-    reply->Finish({});
-    return reply->reactor();
-  }
-
-  grpc::ServerUnaryReactor* NotifyRegistrationStatus(
-      grpc::CallbackServerContext*, const pluginregistration::RegistrationStatus* request,
-      pluginregistration::RegistrationStatusResponse*) override {
-    const auto reply = UnaryReply::Begin(ReportTo(observer_, DriverRpc::kNotifyRegistrationStatus));
-    const Status status = FromMessage(*request);
-    observer_->OnRegistration(status);
-    on_status_(status);
-    reply->Finish({});
-    return reply->reactor();
+  RpcHandlers Handlers() {
+    return {
+        {"/pluginregistration.Registration/GetInfo",
+         HandlerOf<pluginregistration::InfoRequest>(
+             kMaxReportBytes, [this](ServerCall& call, const auto&) { GetInfo(call); })},
+        {"/pluginregistration.Registration/NotifyRegistrationStatus",
+         HandlerOf<pluginregistration::RegistrationStatus>(
+             kMaxReportBytes,
+             [this](ServerCall& call, const auto& report) { OnReport(call, report); })},
+    };
   }
 
  private:
+  void GetInfo(ServerCall& call) {
+    UnaryReply::Begin(call, ReportTo(observer_, DriverRpc::kGetInfo))->Finish({}, [this] {
+      return Serialize(info_);
+    });
+  }
+
+  void OnReport(ServerCall& call, const pluginregistration::RegistrationStatus& report) {
+    const auto reply =
+        UnaryReply::Begin(call, ReportTo(observer_, DriverRpc::kNotifyRegistrationStatus));
+    const Status status = FromMessage(report);
+    observer_->OnRegistration(status);
+    on_status_(status);
+    reply->Finish({});
+  }
+
   const pluginregistration::PluginInfo info_;
   const std::shared_ptr<DriverObserver> observer_;
   const OnStatus on_status_;
@@ -63,7 +72,7 @@ RegistrationServer::RegistrationServer() = default;
 RegistrationServer::~RegistrationServer() = default;
 
 Result<std::unique_ptr<RegistrationServer>> RegistrationServer::Start(
-    std::string socket, std::string driver, std::string endpoint,
+    std::shared_ptr<RpcServer> rpc, std::string socket, std::string driver, std::string endpoint,
     std::shared_ptr<DriverObserver> observer, OnStatus on_status) {
   pluginregistration::PluginInfo info;
   info.set_type("DRAPlugin");
@@ -74,7 +83,7 @@ Result<std::unique_ptr<RegistrationServer>> RegistrationServer::Start(
   registration->service_ =
       std::make_unique<Service>(std::move(info), std::move(observer), std::move(on_status));
   registration->server_ =
-      TRY(UnixServer::Start(std::move(socket), {registration->service_.get()}, kMaxReportBytes));
+      TRY(UnixServer::Start(std::move(rpc), std::move(socket), registration->service_->Handlers()));
   return registration;
 }
 

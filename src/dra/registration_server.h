@@ -10,20 +10,21 @@
 
 namespace patchbay {
 
-/// The gRPC server on the registration socket of a driver. The kubelet finds the socket, requests
+/// The server on the registration socket of a driver. The kubelet finds the socket, requests
 /// the name, the endpoint and the versions of the driver, connects to the endpoint, and reports the
 /// result. It does so again after each of its restarts.
 ///
 /// Start and the destructor block for some milliseconds and must not run on the loop.
 class RegistrationServer {
  public:
-  /// Called on a gRPC thread whenever the kubelet reports that it registered the driver, or why
-  /// not. Must not block.
+  /// Called on the thread of the RpcServer whenever the kubelet reports that it registered the
+  /// driver, or why not. Must not block.
   using OnStatus = std::function<void(const Status& status)>;
 
   /// Serves on `socket`. `endpoint`, an absolute path, must already be served. Fails with
   /// kUnavailable.
-  static Result<std::unique_ptr<RegistrationServer>> Start(std::string socket, std::string driver,
+  static Result<std::unique_ptr<RegistrationServer>> Start(std::shared_ptr<RpcServer> rpc,
+                                                           std::string socket, std::string driver,
                                                            std::string endpoint,
                                                            std::shared_ptr<DriverObserver> observer,
                                                            OnStatus on_status);

@@ -5,15 +5,14 @@
 #include "inventory/allocation_host.h"
 #include "inventory/host_lookups.h"
 #include "kubelet/proto_convert.h"
+#include "rpc/messages.h"
 
 namespace patchbay {
 
-AllocateCall::AllocateCall(std::shared_ptr<const PluginBackend> backend,
-                           const v1beta1::AllocateRequest& request,
-                           v1beta1::AllocateResponse* response)
+AllocateCall::AllocateCall(std::shared_ptr<const PluginBackend> backend, ServerCall& call,
+                           const v1beta1::AllocateRequest& request)
     : backend_(std::move(backend)),
-      answer_(std::make_shared<Answer>(Answer{backend_->BeginReply(Rpc::kAllocate),
-                                              response,
+      answer_(std::make_shared<Answer>(Answer{backend_->BeginReply(call, Rpc::kAllocate),
                                               {},
                                               {},
                                               backend_->observer,
@@ -39,7 +38,7 @@ void AllocateCall::LookUp() {
   if (lookups == nullptr) {
     return Refuse(Fail(ErrorKind::kUnavailable, "the resource is being removed"));
   }
-  answer_->rendered.Clear();
+  answer_->response.Clear();
   lookups->Run([self = shared_from_this()](
                    const AllocationContext& context) { self->status_ = self->Render(context); },
                [self = shared_from_this()] { self->OnRendered(); },
@@ -52,7 +51,7 @@ void AllocateCall::LookUp() {
 Status AllocateCall::Render(const AllocationContext& context) {
   for (const auto& ids : containers_) {
     FillResponse(TRY(Allocate(*snapshot_, ids, context)),
-                 *answer_->rendered.add_container_responses());
+                 *answer_->response.add_container_responses());
   }
   return {};
 }
@@ -77,8 +76,8 @@ void AllocateCall::Refuse(const Status& status) {
 
 void AllocateCall::Answer::Finish(const Status& status) {
   const bool is_sent = reply->Finish(status, [&] {
-    if (status) response->Swap(&rendered);
     for (const int count : devices) observer->OnAllocation(status.has_value(), count);
+    return Serialize(response);
   });
   if (is_sent && status) usage->OnAllocated();
 }

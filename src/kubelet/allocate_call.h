@@ -9,26 +9,24 @@
 
 namespace patchbay {
 
-/// One call of Allocate. The response is rendered on the gRPC thread if the kernel has all paths in
-/// its cache. Otherwise rendering is repeated on a thread of HostLookups, where it can hang. Then
-/// the hook runs, if the resource has one.
+/// One call of Allocate. The response is rendered on the thread of the RpcServer if the kernel has
+/// all paths in its cache. Otherwise rendering is repeated on a thread of HostLookups, where it can
+/// hang. Then the hook runs, if the resource has one.
 ///
 /// Shared by the threads that continue the call. Does not keep the server or the resource alive.
 class AllocateCall : public std::enable_shared_from_this<AllocateCall> {
  public:
-  AllocateCall(std::shared_ptr<const PluginBackend> backend,
-               const v1beta1::AllocateRequest& request, v1beta1::AllocateResponse* response);
+  AllocateCall(std::shared_ptr<const PluginBackend> backend, ServerCall& call,
+               const v1beta1::AllocateRequest& request);
 
   /// Does not block. The reply can be finished later, on any thread.
   void Begin();
-  grpc::ServerUnaryReactor* reactor() const { return answer_->reply->reactor(); }
 
  private:
   /// The part that the call of the hook keeps. It can outlive the backend.
   struct Answer {
     std::shared_ptr<UnaryReply> reply;
-    v1beta1::AllocateResponse* response;  ///< owned by gRPC; valid until the reply is finished
-    v1beta1::AllocateResponse rendered;
+    v1beta1::AllocateResponse response;
     std::vector<int> devices;  ///< the number of devices of each container
     std::shared_ptr<ResourceObserver> observer;
     std::shared_ptr<const DeviceUsage> usage;

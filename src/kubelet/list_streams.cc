@@ -1,6 +1,6 @@
 // Each stream keeps only the newest snapshot that it has not sent, so a slow reader skips lists and
 // needs no queue. A write starts when none is in progress, and the end of a write starts the next
-// one. A stream deletes itself in OnDone, the last call of gRPC.
+// one. A stream deletes itself in OnDone, the last event of its call.
 
 #include "kubelet/list_streams.h"
 
@@ -8,14 +8,17 @@
 
 #include "base/format.h"
 #include "kubelet/proto_convert.h"
+#include "rpc/messages.h"
 
 namespace patchbay {
 
 /// One stream, which deletes itself in OnDone. Writes and Finish are called with the mutex locked:
-/// gRPC allows neither concurrent writes nor a write after Finish.
-class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse> {
+/// a call allows neither concurrent writes nor a write after Finish.
+class ListStreams::Stream final : public ServerCall::Events {
  public:
-  explicit Stream(ListStreams& owner) : owner_(owner) {}
+  Stream(ListStreams& owner, ServerCall& call) : owner_(owner), call_(call) {
+    call_.SetEvents(*this);
+  }
 
   void Offer(const std::shared_ptr<const Snapshot>& snapshot, bool is_last = false) {
     const std::lock_guard lock(mutex_);
@@ -28,12 +31,11 @@ class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListA
 
   void Close() { FinishOnce(grpc::Status::OK); }
 
-  void OnWriteDone(bool ok) override {
+  void OnWritten(bool ok) override {
     bool is_over = false;
     {
       const std::lock_guard lock(mutex_);
       writing_ = false;
-      message_ = {};  // frees the memory: the next list can be days away
       if (ok) WriteIfIdle();
       is_over = is_last_ && !writing_;
     }
@@ -57,10 +59,9 @@ class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListA
  private:
   void WriteIfIdle() {
     if (writing_ || finished_ || !unsent_) return;
-    message_ = ListMessage(*newest_);
     unsent_ = false;
     writing_ = true;
-    StartWrite(&message_);
+    call_.Write(Serialize(ListMessage(*newest_)));
   }
 
   void FinishOnce(const grpc::Status& status) {
@@ -68,14 +69,14 @@ class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListA
     if (finished_) return;
     finished_ = true;
     ended_by_us_ = status.ok();
-    Finish(status);
+    call_.Finish(status);
   }
 
   ListStreams& owner_;
+  ServerCall& call_;
   const std::chrono::steady_clock::time_point opened_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
   std::shared_ptr<const Snapshot> newest_;
-  v1beta1::ListAndWatchResponse message_;
   bool unsent_ = false;
   bool writing_ = false;
   bool is_last_ = false;  ///< the unsent list is the last one
@@ -83,25 +84,13 @@ class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListA
   bool ended_by_us_ = false;
 };
 
-/// A rejected stream; deletes itself in OnDone.
-class ListStreams::RefusedStream final
-    : public grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse> {
- public:
-  RefusedStream(ResourceObserver& observer, const std::string& reason) {
-    observer.OnRpc(Rpc::kListAndWatch, "RESOURCE_EXHAUSTED", {});
-    Finish(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, reason));
-  }
-  void OnDone() override { delete this; }
-};
-
-grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListStreams::Open(
-    std::shared_ptr<const Snapshot> first) {
+void ListStreams::Open(ServerCall& call, std::shared_ptr<const Snapshot> first) {
   Stream* stream = nullptr;
   bool closed = false;
   {
     const std::lock_guard lock(mutex_);
     if (streams_.size() < kMaxStreams) {
-      stream = new Stream(*this);  // deletes itself in OnDone
+      stream = new Stream(*this, call);  // deletes itself in OnDone
       streams_.insert(stream);
       if (first_ == nullptr) first_ = stream;
       closed = closed_;
@@ -118,14 +107,14 @@ grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListStreams::Open(
         "programs on the node opened the others",
         kMaxStreams);
     on_refused_(reason);
-    return new RefusedStream(observer_, reason);
+    observer_.OnRpc(Rpc::kListAndWatch, "RESOURCE_EXHAUSTED", {});
+    return Refuse(call, {grpc::StatusCode::RESOURCE_EXHAUSTED, reason});
   }
   if (closed) {
     stream->Close();
   } else {
     stream->Offer(first);
   }
-  return stream;
 }
 
 void ListStreams::Offer(const std::shared_ptr<const Snapshot>& snapshot) {

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <grpcpp/support/server_callback.h>
-
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 
-#include "deviceplugin.pb.h"
 #include "model/snapshot.h"
+#include "rpc/server_call.h"
 #include "status/observer.h"
 
 namespace patchbay {
@@ -35,13 +33,12 @@ class ListStreams {
   ListStreams(ResourceObserver& observer, OnChange on_change, OnRefused on_refused)
       : observer_(observer), on_change_(std::move(on_change)), on_refused_(std::move(on_refused)) {}
 
-  /// The last streams may have ended on threads of gRPC just before: their changes are seen here.
+  /// The last streams may have ended on another thread just before: their changes are seen here.
   ~ListStreams() { const std::lock_guard lock(mutex_); }
 
-  /// Opens a stream. It immediately sends `first` or the last offered list, whichever is newer.
-  /// Without either, it waits for the first Offer.
-  grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* Open(
-      std::shared_ptr<const Snapshot> first);
+  /// Opens a stream for a call of ListAndWatch. It immediately sends `first` or the last offered
+  /// list, whichever is newer. Without either, it waits for the first Offer.
+  void Open(ServerCall& call, std::shared_ptr<const Snapshot> first);
 
   /// Sends a list on every stream, except those that have sent a newer one.
   void Offer(const std::shared_ptr<const Snapshot>& snapshot);
@@ -54,7 +51,6 @@ class ListStreams {
 
  private:
   class Stream;
-  class RefusedStream;
   void Remove(Stream* stream);
 
   ResourceObserver& observer_;

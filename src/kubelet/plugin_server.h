@@ -10,13 +10,14 @@
 
 namespace patchbay {
 
-/// The gRPC server on one plugin socket, for one registration of one resource. Start and the
+/// The server on one plugin socket, for one registration of one resource. Start and the
 /// destructor block for some milliseconds and must not run on the loop.
 class PluginServer {
  public:
-  /// Serves on `socket`. The path must not be in use: gRPC silently replaces an existing socket.
-  /// When Start returns, the server accepts connections at this path. Fails with kUnavailable.
-  static Result<std::unique_ptr<PluginServer>> Start(std::string socket, PluginBackend backend,
+  /// Serves on `socket`. The path must not be in use: an existing socket is replaced. When Start
+  /// returns, the server accepts connections at this path. Fails with kUnavailable.
+  static Result<std::unique_ptr<PluginServer>> Start(std::shared_ptr<RpcServer> rpc,
+                                                     std::string socket, PluginBackend backend,
                                                      ListStreams::OnChange on_streams);
 
   /// Stops the server and removes the socket. No function of the backend is called afterwards.

@@ -1,15 +1,21 @@
 #include "kubelet/plugin_service.h"
 
 #include <chrono>
+#include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "inventory/replica_ids.h"
 #include "kubelet/allocate_call.h"
 #include "kubelet/proto_convert.h"
+#include "rpc/messages.h"
 
 namespace patchbay {
 namespace {
+
+/// A request can contain every device of a resource.
+constexpr std::size_t kMaxRequestBytes = 16 * 1024 * 1024;
 
 /// Returns a function that reports the end of a call to the observer.
 UnaryReply::OnEnd ReportTo(std::shared_ptr<ResourceObserver> observer, Rpc rpc) {
@@ -32,72 +38,85 @@ v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec) {
   return options;
 }
 
-grpc::ServerUnaryReactor* PluginService::GetDevicePluginOptions(
-    grpc::CallbackServerContext*, const v1beta1::Empty*, v1beta1::DevicePluginOptions* response) {
+RpcHandlers PluginService::Handlers() {
+  return {
+      {"/v1beta1.DevicePlugin/GetDevicePluginOptions",
+       HandlerOf<v1beta1::Empty>(
+           kMaxRequestBytes,
+           [this](ServerCall& call, const auto&) { GetDevicePluginOptions(call); })},
+      {"/v1beta1.DevicePlugin/ListAndWatch",
+       HandlerOf<v1beta1::Empty>(kMaxRequestBytes,
+                                 [this](ServerCall& call, const auto&) {
+                                   streams_.Open(call, backend_->snapshot->Get());
+                                 })},
+      {"/v1beta1.DevicePlugin/GetPreferredAllocation",
+       HandlerOf<v1beta1::PreferredAllocationRequest>(
+           kMaxRequestBytes,
+           [this](ServerCall& call, const auto& request) {
+             GetPreferredAllocation(call, request);
+           })},
+      {"/v1beta1.DevicePlugin/Allocate",
+       HandlerOf<v1beta1::AllocateRequest>(
+           kMaxRequestBytes,
+           [this](ServerCall& call, const auto& request) {
+             std::make_shared<AllocateCall>(backend_, call, request)->Begin();
+           })},
+      {"/v1beta1.DevicePlugin/PreStartContainer",
+       HandlerOf<v1beta1::PreStartContainerRequest>(
+           kMaxRequestBytes,
+           [this](ServerCall& call, const auto& request) { PreStartContainer(call, request); })},
+  };
+}
+
+void PluginService::GetDevicePluginOptions(ServerCall& call) {
   asked_ = true;
-  const auto reply = UnaryReply::Begin(ReportTo(backend_->observer, Rpc::kGetDevicePluginOptions));
+  const auto reply =
+      UnaryReply::Begin(call, ReportTo(backend_->observer, Rpc::kGetDevicePluginOptions));
   // Before the first scan, nothing is registered, and no kubelet calls.
-  if (const auto snapshot = backend_->snapshot->Get()) *response = PluginOptions(*snapshot->spec);
-  reply->Finish({});
-  return reply->reactor();
-}
-
-grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* PluginService::ListAndWatch(
-    grpc::CallbackServerContext*, const v1beta1::Empty*) {
-  return streams_.Open(backend_->snapshot->Get());
-}
-
-grpc::ServerUnaryReactor* PluginService::GetPreferredAllocation(
-    grpc::CallbackServerContext*, const v1beta1::PreferredAllocationRequest* request,
-    v1beta1::PreferredAllocationResponse* response) {
-  const auto reply = UnaryReply::Begin(ReportTo(backend_->observer, Rpc::kGetPreferredAllocation));
   const auto snapshot = backend_->snapshot->Get();
-  for (const auto& container : request->container_requests()) {
-    auto& preferred = *response->add_container_responses();
+  reply->Finish({}, [&] {
+    return Serialize(snapshot ? PluginOptions(*snapshot->spec) : v1beta1::DevicePluginOptions());
+  });
+}
+
+void PluginService::GetPreferredAllocation(ServerCall& call,
+                                           const v1beta1::PreferredAllocationRequest& request) {
+  const auto reply =
+      UnaryReply::Begin(call, ReportTo(backend_->observer, Rpc::kGetPreferredAllocation));
+  const auto snapshot = backend_->snapshot->Get();
+  v1beta1::PreferredAllocationResponse response;
+  for (const auto& container : request.container_requests()) {
+    auto& preferred = *response.add_container_responses();
     if (snapshot == nullptr) continue;
     for (std::string& id : ChoosePreferred(*snapshot, FromMessage(container))) {
       preferred.add_device_ids(std::move(id));
     }
   }
-  reply->Finish({});
-  return reply->reactor();
+  reply->Finish({}, [&] { return Serialize(response); });
 }
 
-grpc::ServerUnaryReactor* PluginService::Allocate(grpc::CallbackServerContext*,
-                                                  const v1beta1::AllocateRequest* request,
-                                                  v1beta1::AllocateResponse* response) {
-  const auto call = std::make_shared<AllocateCall>(backend_, *request, response);
-  call->Begin();
-  return call->reactor();
-}
-
-grpc::ServerUnaryReactor* PluginService::PreStartContainer(
-    grpc::CallbackServerContext*, const v1beta1::PreStartContainerRequest* request,
-    v1beta1::PreStartContainerResponse*) {
-  const auto reply = backend_->BeginReply(Rpc::kPreStartContainer);
+void PluginService::PreStartContainer(ServerCall& call,
+                                      const v1beta1::PreStartContainerRequest& request) {
+  const auto reply = backend_->BeginReply(call, Rpc::kPreStartContainer);
   const auto refuse = [&](const Status& status) {
     backend_->on_refused("start refused", status.error().message);
     reply->Finish(status);
   };
   const auto snapshot = backend_->snapshot->Get();
-  if (snapshot == nullptr) {
-    refuse(NothingScannedYet());
-  } else if (!NeedsPreStart(*snapshot->spec)) {  // the options do not request this call
+  if (snapshot == nullptr) return refuse(NothingScannedYet());
+  if (!NeedsPreStart(*snapshot->spec)) {  // the options do not request this call
     reply->Finish({});
-  } else if (auto call =
-                 backend_->Plan(Hook::kPreStart, *snapshot,
-                                {{request->devices_ids().begin(), request->devices_ids().end()}});
-             !call) {
-    refuse(Failure(std::move(call).error()));
-  } else {
-    backend_->RunAfterRelease(*std::move(call), *snapshot->spec,
-                              [reply](const Status& status) { reply->Finish(status); });
+    return;
   }
-  return reply->reactor();
+  auto hook = backend_->Plan(Hook::kPreStart, *snapshot,
+                             {{request.devices_ids().begin(), request.devices_ids().end()}});
+  if (!hook) return refuse(Failure(std::move(hook).error()));
+  backend_->RunAfterRelease(*std::move(hook), *snapshot->spec,
+                            [reply](const Status& status) { reply->Finish(status); });
 }
 
-std::shared_ptr<UnaryReply> PluginBackend::BeginReply(Rpc rpc) const {
-  return UnaryReply::Begin(ReportTo(observer, rpc), pending, resource);
+std::shared_ptr<UnaryReply> PluginBackend::BeginReply(ServerCall& call, Rpc rpc) const {
+  return UnaryReply::Begin(call, ReportTo(observer, rpc), pending, resource);
 }
 
 void PluginBackend::RunAfterRelease(HookCall call, const ResourceSpec& spec,

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "deviceplugin.grpc.pb.h"
+#include "deviceplugin.pb.h"
 #include "hooks/hook_runner.h"
 #include "inventory/allocation_host.h"
 #include "inventory/host_lookups.h"
@@ -40,7 +40,7 @@ struct PluginBackend {
   /// The pending Allocate and PreStartContainer calls; may be null.
   std::shared_ptr<PendingCalls> pending = nullptr;
 
-  std::shared_ptr<UnaryReply> BeginReply(Rpc rpc) const;
+  std::shared_ptr<UnaryReply> BeginReply(ServerCall& call, Rpc rpc) const;
   /// Returns the call of a hook for the units of each container.
   Result<HookCall> Plan(Hook hook, const Snapshot& of,
                         const std::vector<std::vector<std::string>>& containers) const;
@@ -51,10 +51,10 @@ struct PluginBackend {
 /// The response to calls before the first scan of the host.
 Failure NothingScannedYet();
 
-/// The device plugin API of one resource. Responds from the current snapshot on a gRPC thread
-/// without blocking, and keeps no state. An Allocate call that needs a file system or a hook is
-/// answered later from another thread.
-class PluginService final : public v1beta1::DevicePlugin::CallbackService {
+/// The device plugin API of one resource. Responds from the current snapshot on the thread of the
+/// RpcServer without blocking, and keeps no state. An Allocate call that needs a file system or a
+/// hook is answered later from another thread.
+class PluginService {
  public:
   PluginService(PluginBackend backend, ListStreams::OnChange on_streams)
       : backend_(std::make_shared<const PluginBackend>(std::move(backend))),
@@ -65,22 +65,14 @@ class PluginService final : public v1beta1::DevicePlugin::CallbackService {
   /// Returns whether GetDevicePluginOptions was called; from any thread.
   bool asked() const { return asked_; }
 
-  grpc::ServerUnaryReactor* GetDevicePluginOptions(grpc::CallbackServerContext* context,
-                                                   const v1beta1::Empty* request,
-                                                   v1beta1::DevicePluginOptions* response) override;
-  grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListAndWatch(
-      grpc::CallbackServerContext* context, const v1beta1::Empty* request) override;
-  grpc::ServerUnaryReactor* GetPreferredAllocation(
-      grpc::CallbackServerContext* context, const v1beta1::PreferredAllocationRequest* request,
-      v1beta1::PreferredAllocationResponse* response) override;
-  grpc::ServerUnaryReactor* Allocate(grpc::CallbackServerContext* context,
-                                     const v1beta1::AllocateRequest* request,
-                                     v1beta1::AllocateResponse* response) override;
-  grpc::ServerUnaryReactor* PreStartContainer(
-      grpc::CallbackServerContext* context, const v1beta1::PreStartContainerRequest* request,
-      v1beta1::PreStartContainerResponse* response) override;
+  /// Returns the methods. The service must outlive the server that calls them.
+  RpcHandlers Handlers();
 
  private:
+  void GetDevicePluginOptions(ServerCall& call);
+  void GetPreferredAllocation(ServerCall& call, const v1beta1::PreferredAllocationRequest& request);
+  void PreStartContainer(ServerCall& call, const v1beta1::PreStartContainerRequest& request);
+
   const std::shared_ptr<const PluginBackend> backend_;
   ListStreams streams_;
   std::atomic<bool> asked_ = false;

@@ -240,8 +240,9 @@ void ResourcePlugin::StartServer() {
   const std::string socket = deps_.kubelet_dir + "/" + SocketName(resource_, deps_.run, serial);
   deps_.servers_pool.Run(
       loop,
-      [socket, backend = std::move(backend), on_streams = std::move(on_streams)]() mutable {
-        return PluginServer::Start(socket, std::move(backend), std::move(on_streams));
+      [rpc = deps_.rpc, socket, backend = std::move(backend),
+       on_streams = std::move(on_streams)]() mutable {
+        return PluginServer::Start(rpc, socket, std::move(backend), std::move(on_streams));
       },
       lifetime_.Guard(
           [this](Result<std::unique_ptr<PluginServer>> server) { OnServer(std::move(server)); }));

@@ -30,7 +30,8 @@ class ResourcePlugin {
   /// All references must outlive the plugin.
   struct Dependencies {
     Loop& loop;
-    ThreadPool& servers_pool;  ///< starts and stops servers
+    ThreadPool& servers_pool;        ///< starts and stops servers
+    std::shared_ptr<RpcServer> rpc;  ///< serves their sockets
     Log& log;
     AllocationHost allocation;
     std::string kubelet_dir;

@@ -6,7 +6,6 @@
 #include <sys/un.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -16,18 +15,24 @@
 namespace patchbay {
 namespace {
 
-/// Sets `connection` and returns 0, or returns an errno value.
-int TryConnect(const std::string& path, int type, UniqueFd& connection) {
+/// Creates a socket and calls `attach`, which is bind or connect, with the address of `path`. Sets
+/// `result` and returns 0, or returns an errno value.
+int AttachSocket(int (*attach)(int, const sockaddr*, socklen_t), const std::string& path, int type,
+                 UniqueFd& result) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return ENAMETOOLONG;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   UniqueFd fd(socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd || connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  if (!fd || attach(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return errno;
   }
-  connection = std::move(fd);
+  result = std::move(fd);
   return 0;
+}
+
+int TryConnect(const std::string& path, int type, UniqueFd& connection) {
+  return AttachSocket(connect, path, type, connection);
 }
 
 }  // namespace
@@ -50,6 +55,14 @@ Result<UniqueFd> Connect(const std::string& path) {
   const int error = TryConnect(path, SOCK_STREAM, connection);
   if (error != 0) return FailErrno(format("cannot connect to {}", path), error);
   return connection;
+}
+
+Result<UniqueFd> Listen(const std::string& path) {
+  UniqueFd listener;
+  const int error = AttachSocket(bind, path, SOCK_STREAM, listener);
+  if (error != 0) return FailErrno("bind", error);
+  if (listen(listener.get(), SOMAXCONN) != 0) return FailErrno("listen", errno);
+  return listener;
 }
 
 std::optional<std::string> SocketIdentity(const std::string& path) {
@@ -93,22 +106,6 @@ std::string RemovedMountReason(const std::string& directory) {
   return directory +
          " was removed on the host while it was mounted here; the process cannot fix the mount and "
          "exits, so that it restarts with a new mount";
-}
-
-void BreakConnections(const std::string& path) {
-  std::error_code error;
-  std::filesystem::directory_iterator entries("/proc/self/fd", error);
-  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
-    const std::string name = entries->path().filename();
-    // Uses a duplicate: the number of the original can be reused by another thread.
-    const UniqueFd fd(fcntl(std::atoi(name.c_str()), F_DUPFD_CLOEXEC, 0));
-    sockaddr_un address{};
-    socklen_t length = sizeof address - 1;
-    if (fd && getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
-        address.sun_family == AF_UNIX && path == address.sun_path) {
-      shutdown(fd.get(), SHUT_RDWR);
-    }
-  }
 }
 
 }  // namespace patchbay

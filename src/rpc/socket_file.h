@@ -30,6 +30,10 @@ bool MayBeBound(const std::string& path);
 /// either. Fails if no process listens, or if its backlog is full.
 Result<UniqueFd> Connect(const std::string& path);
 
+/// Creates a socket at `path`, where no file must exist, and accepts connections there. Accepting
+/// does not block.
+Result<UniqueFd> Listen(const std::string& path);
+
 /// Calls `f` for every socket in `directory`, without links to sockets. Returns an error if the
 /// directory could not be read completely.
 std::error_code ForEachSocket(
@@ -41,9 +45,5 @@ std::error_code ForEachSocket(
 bool IsRemovedMount(const std::string& directory);
 /// Returns the message for such a directory, after which the process exits.
 std::string RemovedMountReason(const std::string& directory);
-
-/// Shuts down all connections that this process has accepted on the socket at `path`. Pending
-/// writes are lost.
-void BreakConnections(const std::string& path);
 
 }  // namespace patchbay

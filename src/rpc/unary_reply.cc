@@ -37,11 +37,17 @@ grpc::Status ToGrpc(const Status& status) {
   return {CodeOf(status.error().kind), Truncate(status.error().message, kMaxMessage)};
 }
 
+grpc::ByteBuffer EmptyMessage() {
+  const grpc::Slice nothing;
+  return {&nothing, 1};
+}
+
 }  // namespace
 
-class UnaryReply::Reactor : public grpc::ServerUnaryReactor {
+/// Keeps the reply until the last event of its call; deletes itself then.
+class UnaryReply::CallEvents final : public ServerCall::Events {
  public:
-  Reactor(std::shared_ptr<UnaryReply> reply, std::function<void()> on_cancel)
+  CallEvents(std::shared_ptr<UnaryReply> reply, std::function<void()> on_cancel)
       : reply_(std::move(reply)), on_cancel_(std::move(on_cancel)) {}
   void OnCancel() override {
     if (reply_->FinishOnce(grpc::Status::CANCELLED) && on_cancel_) on_cancel_();
@@ -53,26 +59,31 @@ class UnaryReply::Reactor : public grpc::ServerUnaryReactor {
   const std::function<void()> on_cancel_;
 };
 
-std::shared_ptr<UnaryReply> UnaryReply::Begin(OnEnd on_end, std::shared_ptr<PendingCalls> pending,
+std::shared_ptr<UnaryReply> UnaryReply::Begin(ServerCall& call, OnEnd on_end,
+                                              std::shared_ptr<PendingCalls> pending,
                                               std::string subject,
                                               std::function<void()> on_cancel) {
-  auto reply = std::make_shared<UnaryReply>(std::move(on_end));
+  auto reply = std::make_shared<UnaryReply>(call, std::move(on_end));
   if (pending) reply->entry_ = pending->Begin(std::move(subject), reply->start_);
   reply->pending_ = std::move(pending);
-  reply->reactor_ = new Reactor(reply, std::move(on_cancel));  // deletes itself
+  call.SetEvents(*new CallEvents(reply, std::move(on_cancel)));
   return reply;
 }
 
-bool UnaryReply::Finish(const Status& status, const std::function<void()>& before) {
-  return FinishOnce(ToGrpc(status), before);
+bool UnaryReply::Finish(const Status& status, const Response& response) {
+  return FinishOnce(ToGrpc(status), response);
 }
 
-bool UnaryReply::FinishOnce(const grpc::Status& status, const std::function<void()>& before) {
+bool UnaryReply::FinishOnce(const grpc::Status& status, const Response& response) {
   if (finished_.exchange(true)) return false;
-  if (before) before();
+  const grpc::ByteBuffer bytes = response ? response() : EmptyMessage();
   if (pending_) pending_->End(entry_);
   on_end_(NameOf(status.error_code()), std::chrono::steady_clock::now() - start_);
-  reactor_->Finish(status);
+  if (status.ok()) {
+    call_.Finish(bytes);
+  } else {
+    call_.Finish(status);
+  }
   return true;
 }
 

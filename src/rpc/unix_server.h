@@ -1,37 +1,26 @@
 #pragma once
 
-#include <grpcpp/server.h>
-
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "base/result.h"
+#include "rpc/rpc_server.h"
 
 namespace patchbay {
 
-/// Returns whether the server on a socket accepts a connection and responds, within two seconds.
-/// gRPC 1.51 never accepts again after it had no file descriptor for a connection
-/// (src/core/lib/iomgr/tcp_server_posix.cc). Blocks.
-bool IsAccepting(const std::string& socket);
-
-/// A gRPC server on one Unix socket, for calls of the kubelet. Start and the destructor block for
+/// One Unix socket of a RpcServer, for calls of the kubelet. Start and the destructor block for
 /// some milliseconds and must not run on the loop.
 class UnixServer {
  public:
-  /// Serves on `socket`. The path must not be in use: gRPC silently replaces an existing socket.
-  /// When Start returns, the server accepts connections at this path. Fails with kUnavailable. The
-  /// services must outlive the server. A request of more than `max_request_bytes` is rejected with
-  /// RESOURCE_EXHAUSTED.
-  static Result<std::unique_ptr<UnixServer>> Start(std::string socket,
-                                                   const std::vector<grpc::Service*>& services,
-                                                   int max_request_bytes);
+  /// Serves on `socket`. The path must not be in use: an existing socket is replaced. When Start
+  /// returns, the server accepts connections at this path. Fails with kUnavailable.
+  static Result<std::unique_ptr<UnixServer>> Start(std::shared_ptr<RpcServer> server,
+                                                   std::string socket, RpcHandlers handlers);
 
-  /// Stops the server and removes the socket. Calls that are still pending are cancelled. No
-  /// service is called afterwards.
+  /// Closes the socket and its connections, and removes its file. Calls that are still pending are
+  /// canceled. No handler or event is called afterwards.
   ~UnixServer();
   UnixServer(const UnixServer&) = delete;
   UnixServer& operator=(const UnixServer&) = delete;
@@ -43,11 +32,14 @@ class UnixServer {
   const std::string& socket() const { return socket_; }
 
  private:
-  explicit UnixServer(std::string socket) : socket_(std::move(socket)) {}
+  UnixServer(std::shared_ptr<RpcServer> server, std::string socket,
+             std::shared_ptr<Endpoint> endpoint)
+      : server_(std::move(server)), socket_(std::move(socket)), endpoint_(std::move(endpoint)) {}
 
+  const std::shared_ptr<RpcServer> server_;
   const std::string socket_;
-  std::unique_ptr<grpc::Server> server_;
-  std::optional<std::chrono::system_clock::time_point> stop_by_;
+  const std::shared_ptr<Endpoint> endpoint_;
+  std::optional<std::chrono::steady_clock::time_point> stop_by_;
 };
 
 }  // namespace patchbay

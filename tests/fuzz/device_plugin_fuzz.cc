@@ -1,11 +1,13 @@
 // Input: a letter for the call of the kubelet, and its serialized message: (a)llocate, (p)referred
 // allocation, pre-(s)tart.
 //
-// The calls go to PluginService directly, without a server. The snapshot has devices that exist on
-// every machine, one that is Unhealthy, and one without a node. Responses must be readable and may
-// only contain units that were requested; errors must have one of the expected codes.
+// The calls go to the handlers of PluginService directly, without a server. The snapshot has
+// devices that exist on every machine, one that is Unhealthy, and one without a node. Responses
+// must be readable and may only contain units that were requested; errors must have one of the
+// expected codes.
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/escape.h"
@@ -14,6 +16,7 @@
 #include "inventory/replica_ids.h"
 #include "kubelet/plugin_service.h"
 #include "quiet_protobuf.h"
+#include "rpc/messages.h"
 #include "support/counting_observer.h"
 
 using namespace patchbay;
@@ -109,6 +112,7 @@ struct Plugin {
                                       .lookups = {},
                                       .on_stale_list = [] {}},
                         [](int, bool) {}};
+  const RpcHandlers handlers = service.Handlers();
   std::set<std::string> ids;  ///< of all units
 };
 
@@ -122,15 +126,51 @@ std::vector<std::unique_ptr<Plugin>> MakePlugins() {
   return plugins;
 }
 
-/// Ends a call, as gRPC does after it has sent the response.
-void End(grpc::ServerUnaryReactor* reactor) { reactor->OnDone(); }
+/// A call without a client.
+class FakeCall final : public ServerCall {
+ public:
+  explicit FakeCall(std::string_view request) : slice_(request.data(), request.size()) {}
+  ~FakeCall() override { events_->OnDone(); }
 
-/// Requires that the message can be parsed: gRPC sends strings that are not valid UTF-8, but the
-/// receiver rejects them.
-template <class Message>
-void RequireReadable(const Message& message) {
-  Message again;
-  fuzz::Require(again.ParseFromString(message.SerializeAsString()));
+  const grpc::ByteBuffer& request() const override { return request_; }
+  std::chrono::system_clock::time_point deadline() const override {
+    return std::chrono::system_clock::time_point::max();
+  }
+  void SetEvents(Events& events) override { events_ = &events; }
+  void Write(const grpc::ByteBuffer&) override { fuzz::Require(false); }  // no call is a stream
+  void Finish(const grpc::Status& status) override {
+    fuzz::Require(!is_finished_);
+    is_finished_ = true;
+    status_ = status;
+  }
+  void Finish(const grpc::ByteBuffer& response) override {
+    Finish(grpc::Status::OK);
+    response_ = response;
+  }
+
+  bool is_finished() const { return is_finished_; }
+  const grpc::Status& status() const { return status_; }
+  const grpc::ByteBuffer& response() const { return response_; }
+
+ private:
+  const grpc::Slice slice_;
+  const grpc::ByteBuffer request_{&slice_, 1};
+  Events* events_ = nullptr;
+  bool is_finished_ = false;
+  grpc::Status status_;
+  grpc::ByteBuffer response_;
+};
+
+/// Makes a call. Returns the response, which must be readable, or nothing if the call failed.
+template <class Response>
+std::optional<Response> Call(Plugin& plugin, const std::string& method, std::string_view bytes) {
+  FakeCall call(bytes);
+  plugin.handlers.at("/v1beta1.DevicePlugin/" + method).run(call);
+  fuzz::Require(call.is_finished());
+  if (!call.status().ok()) return std::nullopt;
+  Response response;
+  fuzz::Require(Parse(call.response(), response));
+  return response;
 }
 
 void RequireFailure(const std::string& code) {
@@ -142,14 +182,12 @@ void RequireFailure(const std::string& code) {
 void Allocate(Plugin& plugin, std::string_view bytes) {
   v1beta1::AllocateRequest request;
   if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
-  v1beta1::AllocateResponse response;
-  End(plugin.service.Allocate(nullptr, &request, &response));
-  if (plugin.observer->code() != "OK") return RequireFailure(plugin.observer->code());
-  RequireReadable(response);
-  fuzz::Require(response.container_responses_size() == request.container_requests_size());
+  const auto response = Call<v1beta1::AllocateResponse>(plugin, "Allocate", bytes);
+  if (!response) return RequireFailure(plugin.observer->code());
+  fuzz::Require(response->container_responses_size() == request.container_requests_size());
   for (int i = 0; i < request.container_requests_size(); ++i) {
     const auto& ids = request.container_requests(i).devices_ids();
-    const auto& container = response.container_responses(i);
+    const auto& container = response->container_responses(i);
     const std::set<std::string> different(ids.begin(), ids.end());
     for (const std::string& id : different) fuzz::Require(plugin.ids.contains(id));
     fuzz::Require(different.empty() == (container.ByteSizeLong() == 0));
@@ -166,14 +204,13 @@ void Allocate(Plugin& plugin, std::string_view bytes) {
 void Prefer(Plugin& plugin, std::string_view bytes) {
   v1beta1::PreferredAllocationRequest request;
   if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
-  v1beta1::PreferredAllocationResponse response;
-  End(plugin.service.GetPreferredAllocation(nullptr, &request, &response));
-  fuzz::Require(plugin.observer->code() == "OK");
-  RequireReadable(response);
-  fuzz::Require(response.container_responses_size() == request.container_requests_size());
+  const auto response =
+      Call<v1beta1::PreferredAllocationResponse>(plugin, "GetPreferredAllocation", bytes);
+  fuzz::Require(response.has_value() && plugin.observer->code() == "OK");
+  fuzz::Require(response->container_responses_size() == request.container_requests_size());
   for (int i = 0; i < request.container_requests_size(); ++i) {
     const auto& asked = request.container_requests(i);
-    const auto& ids = response.container_responses(i).device_ids();
+    const auto& ids = response->container_responses(i).device_ids();
     std::set<std::string> offered(asked.available_device_ids().begin(),
                                   asked.available_device_ids().end());
     offered.insert(asked.must_include_device_ids().begin(), asked.must_include_device_ids().end());
@@ -204,9 +241,8 @@ void PreStart(Plugin& plugin, std::string_view bytes) {
     fuzz::Require(plugin.ids.contains(command.id) && command.argv.front() == "/bin/wipe");
   }
   if (NeedsPreStart(*snapshot->spec)) return;  // the call would run the hook
-  v1beta1::PreStartContainerResponse response;
-  End(plugin.service.PreStartContainer(nullptr, &request, &response));
-  fuzz::Require(plugin.observer->code() == "OK");
+  fuzz::Require(
+      Call<v1beta1::PreStartContainerResponse>(plugin, "PreStartContainer", bytes).has_value());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "integration/contract.h"
 #include "kubelet/plugin_server.h"
 #include "support/counting_observer.h"
+#include "support/rpc_server.h"
 
 namespace patchbay::test {
 namespace {
@@ -113,8 +114,9 @@ TEST_P(Contract, Case34SocketPathOf107Bytes) {
                         .allocation = {},
                         .lookups = {},
                         .on_stale_list = [] {}};
-  EXPECT_TRUE(PluginServer::Start(socket, backend, [](int, bool) {}));
-  const auto too_long = PluginServer::Start(socket + "k", backend, [](int, bool) {});
+  const auto rpc = test::StartRpc();
+  EXPECT_TRUE(PluginServer::Start(rpc, socket, backend, [](int, bool) {}));
+  const auto too_long = PluginServer::Start(rpc, socket + "k", backend, [](int, bool) {});
   ASSERT_FALSE(too_long);
   EXPECT_THAT(too_long.error().message, testing::HasSubstr(tree_.path() + ";"));
 }

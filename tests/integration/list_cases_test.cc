@@ -12,6 +12,7 @@
 #include "rpc/grpc_init.h"
 #include "rpc/socket_file.h"
 #include "support/counting_observer.h"
+#include "support/rpc_server.h"
 
 namespace patchbay::test {
 namespace {
@@ -79,7 +80,7 @@ TEST_P(Contract, Case25SlowReader) {
   cell->Set(lists.Next());
   StartKubelet();
   std::promise<void> two_streams;
-  auto server = PluginServer::Start(tree_.path("kubelet/plugin.sock"),
+  auto server = PluginServer::Start(test::StartRpc(), tree_.path("kubelet/plugin.sock"),
                                     {.resource = kSerialName,
                                      .snapshot = cell,
                                      .observer = std::make_shared<test::CountingObserver>(),

@@ -11,6 +11,7 @@
 #include "support/counting_observer.h"
 #include "support/fake_loop.h"
 #include "support/pool_hold.h"
+#include "support/rpc_server.h"
 #include "support/temp_tree.h"
 #include "support/unix_socket.h"
 #include "unit/discovery/specs.h"
@@ -37,9 +38,9 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
         HostRoot(tree_.path()),
         watch_.get(),
         probes_,
-        ResourcePlugin::Dependencies{loop_, servers_, log_, AllocationHost{HostRoot(), ""},
-                                     tree_.path("kubelet"), "00000000", servers_made_,
-                                     connection_}};
+        ResourcePlugin::Dependencies{loop_, servers_, test::StartRpc(), log_,
+                                     AllocationHost{HostRoot(), ""}, tree_.path("kubelet"),
+                                     "00000000", servers_made_, connection_}};
     controller_.emplace(
         deps, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
         std::make_shared<const Cancellation>(Cancellation::Create().value()), observer_,

@@ -4,13 +4,9 @@
 #include "dra/driver_endpoint.h"
 
 #include <gmock/gmock.h>
-#include <grpc/support/log.h>
 #include <gtest/gtest.h>
 #include <sys/inotify.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -28,8 +24,8 @@
 #include "draplugin_v1.grpc.pb.h"
 #include "pluginregistration.grpc.pb.h"
 #include "rpc/socket_file.h"
-#include "rpc/unix_server.h"
 #include "support/fake_loop.h"
+#include "support/rpc_server.h"
 #include "support/temp_tree.h"
 #include "support/unix_socket.h"
 
@@ -112,7 +108,7 @@ class DriverEndpointTest : public test::DraTest {
   std::unique_ptr<Instance> Make(const std::string& pod_uid = "") {
     auto instance = std::make_unique<Instance>();
     auto endpoint = DriverEndpoint::Create(
-        {loop_, pool_, log_}, {tree_.path(), "a.b", pod_uid},
+        {loop_, pool_, log_, rpc_}, {tree_.path(), "a.b", pod_uid},
         {.driver = "", .claims = instance->claims, .observer = instance->observer},
         {.on_registered = [&registered = instance->registered] { ++registered; },
          .on_dead = [&dead = instance->dead](const std::string& why) { dead.push_back(why); }});
@@ -185,6 +181,7 @@ class DriverEndpointTest : public test::DraTest {
   test::TempTree tree_;
   test::FakeLoop loop_;
   bool reads_events_ = true;  ///< of the directories
+  const std::shared_ptr<RpcServer> rpc_ = test::StartRpc();
   ThreadPool pool_{{.max_running = 2, .patience = 1h}};
   std::ostringstream text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, text_};
@@ -321,42 +318,6 @@ class BindMount {
   const std::string target_;
   const bool is_mounted_;
 };
-
-/// gRPC accepts no more connections on a socket after it had no descriptor for one.
-TEST_F(DriverEndpointTest, CreatesASocketAgainThatAcceptsNoConnections) {
-  const auto instance = Serve();
-  const std::string socket = instance->endpoint->sockets().dra;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  ASSERT_LT(socket.size(), sizeof address.sun_path);
-  socket.copy(address.sun_path, socket.size());
-  static std::promise<void> failed;
-  static std::once_flag once;  // gRPC tries again, and logs each failure
-  gpr_set_log_function([](gpr_log_func_args* line) {
-    if (std::string_view(line->message).find("accept4") != std::string_view::npos) {
-      std::call_once(once, [] { failed.set_value(); });
-    }
-  });
-  const UniqueFd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  rlimit limit{};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-  const rlimit before = limit;
-  limit.rlim_cur = static_cast<rlim_t>(UniqueFd(dup(client.get())).get());  // the first free one
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-  const int connected =
-      connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  failed.get_future().wait();
-  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  gpr_set_log_function(nullptr);
-  ASSERT_EQ(connected, 0);
-  if (IsAccepting(socket)) GTEST_SKIP() << "this version of gRPC recovers";
-
-  EXPECT_TRUE(Await([&] {
-    return text_.str().find("driver socket accepts no connections") != std::string::npos;
-  }));
-  EXPECT_TRUE(Await([&] { return instance->endpoint->is_serving(); }));
-  EXPECT_EQ(Prepare(socket), "dev");
-}
 
 TEST_F(DriverEndpointTest, ReportsADirectoryThatWasRemovedUnderItsMount) {
   tree_.Dir("host");
@@ -525,7 +486,7 @@ TEST_F(DriverEndpointTest, DestructionRemovesTheSockets) {
 
 TEST_F(DriverEndpointTest, RejectsNamesThatCannotBeServed) {
   const auto endpoint =
-      DriverEndpoint::Create({loop_, pool_, log_}, {tree_.path(), "A_B", ""}, {}, {});
+      DriverEndpoint::Create({loop_, pool_, log_, rpc_}, {tree_.path(), "A_B", ""}, {}, {});
   ASSERT_FALSE(endpoint);
   EXPECT_EQ(endpoint.error().kind, ErrorKind::kInvalid);
 }

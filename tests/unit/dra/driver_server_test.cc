@@ -18,6 +18,7 @@
 #include "dra_test_support.h"
 #include "draplugin_v1.grpc.pb.h"
 #include "draplugin_v1beta1.grpc.pb.h"
+#include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -92,7 +93,7 @@ Request ClaimsNamed(const std::vector<std::string>& names) {
 class DriverServerTest : public test::DraTest {
  protected:
   DriverServerTest() {
-    auto server = DriverServer::Start(tree_.path("dra.sock"),
+    auto server = DriverServer::Start(test::StartRpc(), tree_.path("dra.sock"),
                                       {.driver = "gpu.example.com",
                                        .claims = claims_,
                                        .observer = observer_,

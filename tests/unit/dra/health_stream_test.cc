@@ -19,6 +19,7 @@
 #include "dra_test_support.h"
 #include "drahealth_v1.grpc.pb.h"
 #include "drahealth_v1alpha1.grpc.pb.h"
+#include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -90,7 +91,7 @@ std::shared_ptr<const HealthList> HealthOf(const std::string& device,
 class HealthStreamTest : public test::DraTest {
  protected:
   void Start(std::shared_ptr<const HealthList> first) {
-    auto server = DriverServer::Start(tree_.path("dra.sock"),
+    auto server = DriverServer::Start(test::StartRpc(), tree_.path("dra.sock"),
                                       {.driver = "gpu.example.com",
                                        .claims = std::make_shared<NoClaims>(),
                                        .observer = observer_},

@@ -12,6 +12,7 @@
 
 #include "dra_test_support.h"
 #include "pluginregistration.grpc.pb.h"
+#include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -25,9 +26,9 @@ using testing::HasSubstr;
 class RegistrationServerTest : public test::DraTest {
  protected:
   RegistrationServerTest() {
-    auto server = RegistrationServer::Start(tree_.path("a-reg.sock"), "gpu.example.com",
-                                            "/plugins/gpu.example.com/dra.sock", observer_,
-                                            [this](const Status& status) {
+    auto server = RegistrationServer::Start(test::StartRpc(), tree_.path("a-reg.sock"),
+                                            "gpu.example.com", "/plugins/gpu.example.com/dra.sock",
+                                            observer_, [this](const Status& status) {
                                               const std::lock_guard lock(mutex_);
                                               statuses_.push_back(status);
                                             });

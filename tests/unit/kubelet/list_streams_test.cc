@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "kubelet/plugin_server.h"
 #include "support/counting_observer.h"
+#include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -77,12 +78,13 @@ class ListStreamsTest : public testing::Test {
       const std::lock_guard lock(mutex_);
       refused_.push_back(format("{}: {}", what, reason));
     };
-    auto server = PluginServer::Start(socket_, backend, [this](int open, bool first_ended) {
-      const std::lock_guard lock(mutex_);
-      open_ = open;
-      first_ended_ = first_ended;
-      changed_.notify_all();
-    });
+    auto server =
+        PluginServer::Start(test::StartRpc(), socket_, backend, [this](int open, bool first_ended) {
+          const std::lock_guard lock(mutex_);
+          open_ = open;
+          first_ended_ = first_ended;
+          changed_.notify_all();
+        });
     EXPECT_TRUE(server);
     server_ = *std::move(server);
   }

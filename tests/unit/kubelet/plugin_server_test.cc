@@ -12,6 +12,7 @@
 
 #include "plugin_test_support.h"
 #include "support/counting_observer.h"
+#include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -29,13 +30,14 @@ class PluginServerTest : public testing::Test {
         std::make_shared<const Snapshot>(Snapshot{std::make_shared<ResourceSpec>(), 1, {}, {}}));
     backend.snapshot = cell;
     backend.observer = std::make_shared<test::CountingObserver>();
-    return PluginServer::Start(socket, backend, [](int, bool) {});
+    return PluginServer::Start(rpc_, socket, backend, [](int, bool) {});
   }
   static grpc::Status Call(v1beta1::DevicePlugin::Stub& stub) {
     v1beta1::DevicePluginOptions options;
     return stub.GetDevicePluginOptions(test::ContextWithDeadline().get(), {}, &options);
   }
 
+  const std::shared_ptr<RpcServer> rpc_ = test::StartRpc();
   test::TempTree tree_;
 };
 

@@ -16,6 +16,7 @@
 #include "kubelet/plugin_server.h"
 #include "plugin_test_support.h"
 #include "support/counting_observer.h"
+#include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -39,7 +40,8 @@ class PluginServiceTest : public testing::Test {
       const std::lock_guard lock(mutex_);
       refused_.push_back(std::string(what) + ": " + reason);
     };
-    auto server = PluginServer::Start(tree_.path("plugin.sock"), backend, [](int, bool) {});
+    auto server =
+        PluginServer::Start(test::StartRpc(), tree_.path("plugin.sock"), backend, [](int, bool) {});
     EXPECT_TRUE(server);
     server_ = *std::move(server);
     stub_ = test::ConnectToPlugin(server_->socket());

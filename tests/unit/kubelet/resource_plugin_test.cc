@@ -18,6 +18,7 @@
 #include "rpc/socket_file.h"
 #include "support/counting_observer.h"
 #include "support/fake_loop.h"
+#include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -38,8 +39,9 @@ class ResourcePluginTest : public testing::Test {
     EXPECT_TRUE(kubelet_->Start());
     connection_->SetPeer(SocketIdentity(kubelet_->socket_path()).value());
     plugin_.emplace(
-        ResourcePlugin::Dependencies{loop_, pool_, log_, AllocationHost{HostRoot(), "node-1"},
-                                     kubelet_->directory(), "00000000", servers_, connection_},
+        ResourcePlugin::Dependencies{loop_, pool_, test::StartRpc(), log_,
+                                     AllocationHost{HostRoot(), "node-1"}, kubelet_->directory(),
+                                     "00000000", servers_, connection_},
         kName, observer_, nullptr, std::make_shared<const DeviceUsage>(),
         ResourcePlugin::Events{.on_stale = [this] { ++stale_; },
                                .check_directory = [] {},

@@ -1,0 +1,187 @@
+// A call waits for its client, reads the request, runs the handler, and deletes itself after its
+// last event. The next call begins to wait when a client has come.
+
+#include "rpc/rpc_server.h"
+
+#include <grpcpp/server_builder.h>
+#include <grpcpp/server_posix.h>
+
+#include <atomic>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+/// Per connection. The kubelet has one stream and a few concurrent calls.
+constexpr int kMaxConcurrentCalls = 256;
+/// A handler sets a lower limit. A request can contain every device of a resource, which exceeds
+/// the 4 MiB default of gRPC.
+constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
+
+/// Returns the number in "fd:7".
+std::optional<int> DescriptorIn(std::string_view peer) {
+  constexpr std::string_view kPrefix = "fd:";
+  int fd = -1;
+  if (!peer.starts_with(kPrefix)) return std::nullopt;
+  const auto [end, error] =
+      std::from_chars(peer.data() + kPrefix.size(), peer.data() + peer.size(), fd);
+  if (error != std::errc() || end != peer.data() + peer.size()) return std::nullopt;
+  return fd;
+}
+
+}  // namespace
+
+class RpcServer::Call final : public ServerCall {
+ public:
+  explicit Call(RpcServer& server) : server_(server) {
+    context_.AsyncNotifyWhenDone(&over_);
+    server_.service_.RequestCall(&context_, &stream_, server_.queue_.get(), server_.queue_.get(),
+                                 &arrived_);
+  }
+
+  /// Processes an event of the queue.
+  static void Process(void* tag, bool ok) {
+    const Event& event = *static_cast<Event*>(tag);
+    (event.call->*event.on)(ok);
+  }
+
+  const grpc::ByteBuffer& request() const override { return request_; }
+  std::chrono::system_clock::time_point deadline() const override { return context_.deadline(); }
+  void SetEvents(Events& events) override { events_ = &events; }
+
+  void Write(const grpc::ByteBuffer& response) override {
+    ++pending_;
+    stream_.Write(response, &written_);
+  }
+  void Finish(const grpc::Status& status) override { stream_.Finish(status, &finished_); }
+  void Finish(const grpc::ByteBuffer& response) override {
+    stream_.WriteAndFinish(response, grpc::WriteOptions(), grpc::Status::OK, &finished_);
+  }
+
+ private:
+  /// The tag of an operation of gRPC.
+  struct Event {
+    Call* call;
+    void (Call::*on)(bool ok);
+  };
+
+  void OnArrived(bool ok) {
+    if (!ok) return delete this;  // the server stops
+    new Call(server_);            // deletes itself
+    if (const auto connection = DescriptorIn(context_.peer())) {
+      endpoint_ = server_.acceptor_->EndpointOf(*connection);
+    }
+    if (endpoint_ != nullptr && !endpoint_->BeginCall()) endpoint_ = nullptr;
+    if (endpoint_ == nullptr) {
+      return Finish(grpc::Status(grpc::StatusCode::UNAVAILABLE, "this socket is being removed"));
+    }
+    ++pending_;
+    stream_.Read(&request_, &read_);
+  }
+
+  void OnRead(bool ok) {
+    if (const grpc::Status refused = RunHandler(ok); !refused.ok()) Finish(refused);
+    OnEnd();
+  }
+
+  /// Returns why not, if the handler does not run.
+  grpc::Status RunHandler(bool has_request) {
+    if (is_canceled_) return grpc::Status::CANCELLED;
+    const auto handler = endpoint_->handlers().find(context_.method());
+    if (handler == endpoint_->handlers().end()) {
+      return {grpc::StatusCode::UNIMPLEMENTED, "this socket does not have the method"};
+    }
+    if (!has_request) return {grpc::StatusCode::INVALID_ARGUMENT, "the call has no request"};
+    if (request_.Length() > handler->second.max_request_bytes) {
+      return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+              format("the request is larger than {} bytes", handler->second.max_request_bytes)};
+    }
+    handler->second.run(*this);
+    request_.Clear();
+    return grpc::Status::OK;
+  }
+
+  void OnWritten(bool ok) {
+    events_->OnWritten(ok);
+    OnEnd();
+  }
+
+  void OnFinished(bool) { OnEnd(); }
+
+  void OnOver(bool) {
+    is_canceled_ = context_.IsCancelled();
+    if (is_canceled_ && events_ != nullptr) events_->OnCancel();
+    OnEnd();
+  }
+
+  /// An operation has ended.
+  void OnEnd() {
+    if (--pending_ > 0) return;
+    if (events_ != nullptr) events_->OnDone();
+    const auto endpoint = std::move(endpoint_);
+    delete this;
+    if (endpoint) endpoint->EndCall();
+  }
+
+  RpcServer& server_;
+  grpc::GenericServerContext context_;
+  grpc::GenericServerAsyncReaderWriter stream_{&context_};
+  grpc::ByteBuffer request_;
+  std::shared_ptr<Endpoint> endpoint_;  ///< null if the call did not begin there
+  Events* events_ = nullptr;
+  bool is_canceled_ = false;
+  std::atomic<int> pending_ =
+      2;  ///< operations without an event; OnOver and OnFinished always come
+  Event arrived_{this, &Call::OnArrived};
+  Event read_{this, &Call::OnRead};
+  Event written_{this, &Call::OnWritten};
+  Event finished_{this, &Call::OnFinished};
+  Event over_{this, &Call::OnOver};
+};
+
+Result<std::shared_ptr<RpcServer>> RpcServer::Create() {
+  std::shared_ptr<RpcServer> server(new RpcServer());
+  grpc::ServerBuilder builder;
+  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentCalls);
+  builder.RegisterAsyncGenericService(&server->service_);
+  server->queue_ = builder.AddCompletionQueue();
+  server->server_ = builder.BuildAndStart();
+  if (server->server_ == nullptr) {
+    return Fail(ErrorKind::kUnavailable, "gRPC cannot start a server");
+  }
+  server->acceptor_ = TRY(Acceptor::Start([raw = server->server_.get()](int connection) {
+    grpc::AddInsecureChannelFromFd(raw, connection);
+  }));
+  try {
+    server->thread_ = std::thread([raw = server.get()] { raw->Run(); });
+  } catch (const std::system_error& error) {
+    return FailErrno("cannot start a thread", error.code().value());
+  }
+  new Call(*server);  // deletes itself
+  return server;
+}
+
+RpcServer::~RpcServer() {
+  acceptor_.reset();
+  if (server_) server_->Shutdown(std::chrono::system_clock::now());
+  queue_->Shutdown();
+  if (thread_.joinable()) thread_.join();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue_->Next(&tag, &ok)) Call::Process(tag, ok);
+}
+
+void RpcServer::Run() {
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue_->Next(&tag, &ok)) Call::Process(tag, ok);
+}
+
+}  // namespace patchbay
