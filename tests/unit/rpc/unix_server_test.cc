@@ -122,6 +122,26 @@ class Client {
   grpc::ClientContext context_;
 };
 
+sockaddr_un AddressOf(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  return address;
+}
+
+/// Returns the number of file descriptors of this process that belong to the socket at `path`.
+int DescriptorsOf(const std::string& path) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    sockaddr_un address{};
+    socklen_t size = sizeof address - 1;
+    const int fd = std::stoi(entry.path().filename());
+    count += getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+             path == address.sun_path;
+  }
+  return count;
+}
+
 class UnixServerTest : public testing::Test {
  protected:
   /// Serves `socket`, whose method "/s/Name" responds with `name` and the request.
@@ -148,6 +168,15 @@ class UnixServerTest : public testing::Test {
   std::string Call(const std::string& socket, const std::string& request,
                    const std::string& method = "/s/Name") {
     return Client(tree_.path(socket)).Call(method, request);
+  }
+  /// Waits until the listener is the only file descriptor of a socket.
+  bool AwaitNoConnections(const std::string& socket) const {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (DescriptorsOf(tree_.path(socket)) != 1) {
+      if (std::chrono::steady_clock::now() > until) return false;
+      std::this_thread::yield();
+    }
+    return true;
   }
   /// Waits for the first call of a held method.
   HeldCall& Held() {
@@ -284,13 +313,12 @@ TEST_F(UnixServerTest, StopsAlthoughAClientDoesNotRead) {
 
 TEST_F(UnixServerTest, AcceptsAgainAfterThereWasNoFileDescriptor) {
   const auto server = ServeName("a.sock", "a:");
+  const UniqueFd client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_un address = AddressOf(tree_.path("a.sock"));
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   const rlimit before = limit;
-  const UniqueFd client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  tree_.path("a.sock").copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_TRUE(AwaitNoConnections("a.sock")) << "the server connects once when it starts";
   limit.rlim_cur = static_cast<rlim_t>(UniqueFd(dup(client.get())).get());  // the first free one
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
   const int connected =
@@ -305,16 +333,8 @@ TEST_F(UnixServerTest, AcceptsAgainAfterThereWasNoFileDescriptor) {
 
 TEST_F(UnixServerTest, ForgetsConnectionsThatClientsClosed) {
   const auto server = ServeName("a.sock", "a:");
-  const auto count = [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
-  };
-  Call("a.sock", "");
-  const auto before = count();
   for (int i = 0; i < 20; ++i) EXPECT_EQ(Call("a.sock", ""), "a:");
-  // The last connections may still be closing.
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  while (count() > before && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-  EXPECT_LE(count(), before);
+  EXPECT_TRUE(AwaitNoConnections("a.sock"));
 }
 
 }  // namespace
