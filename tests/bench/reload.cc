@@ -76,7 +76,7 @@ void AwaitCapacity(DaemonProcess& daemon, int resource, std::size_t devices) {
 /// Edits one of fifty resources while devices of all are allocated, and measures the time from the
 /// rename of the file until the kubelet has the new list. No call may fail, and no stream of
 /// another resource may end.
-void BenchReload() {
+void BenchReload(Report& report) {
   DaemonProcess daemon;
   test::TempTree etc;
   for (int i = 0; i < kResources; ++i) {
@@ -114,12 +114,10 @@ void BenchReload() {
     std::fprintf(stderr, "the stream of %s ended\n", Name(i).c_str());
     std::exit(1);
   }
-  std::printf("(%.0f Allocates a second meanwhile, none failed)\n",
-              static_cast<double>(calls) / seconds);
-  Print("one of fifty resources edited -> list at the kubelet, p50", Quantile(samples, 0.5), 300,
-        "ms");
-  Print("one of fifty resources edited -> list at the kubelet, max", Quantile(samples, 1), 300,
-        "ms");
+  report.Add("Allocates per second during reloads, none failed",
+             static_cast<double>(calls) / seconds);
+  report.Add("one of fifty resources edited -> list at the kubelet, p50", EstimateMedian(samples));
+  report.Add("one of fifty resources edited -> list at the kubelet, max", EstimateMax(samples));
 }
 
 }  // namespace patchbay::bench
