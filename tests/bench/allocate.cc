@@ -36,6 +36,7 @@ v1beta1::AllocateResponse AllocateOnce(const std::string& socket, const std::str
 template <class OfRound>
 Estimate OverRounds(const std::vector<CallRound>& rounds, OfRound of_round) {
   std::vector<double> values;
+  values.reserve(rounds.size());
   for (const CallRound& round : rounds) values.push_back(of_round(round));
   return EstimateMedian(values);
 }
@@ -94,6 +95,7 @@ void BenchParallelAllocate(Report& report) {
   std::mutex mutex;
   std::atomic<int> running = kThreads;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       grpc::ChannelArguments own;

@@ -156,8 +156,8 @@ class PolledServer {
   std::vector<std::unique_ptr<QueueEvent>> events_;
 };
 
-/// Reports that the server is ready and waits until the parent has closed its end.
-void AwaitParent() {
+/// Reports that the server is ready, and keeps it until the parent has closed its end.
+void KeepUntilParentEnds(const std::unique_ptr<grpc::Server>&) {
   char none = 0;
   if (write(STDOUT_FILENO, "\n", 1) == 1) (void)!read(STDIN_FILENO, &none, 1);
 }
@@ -178,8 +178,7 @@ std::unique_ptr<grpc::Server> Listen(grpc::ServerBuilder& builder, grpc::Service
 
 void ServeService(grpc::Service&& service, const std::string& socket) {
   grpc::ServerBuilder builder;
-  const auto server = Listen(builder, service, socket);
-  AwaitParent();
+  KeepUntilParentEnds(Listen(builder, service, socket));
 }
 
 void ServeQueue(const AllocateResponse& response, const std::string& socket) {
@@ -189,7 +188,7 @@ void ServeQueue(const AllocateResponse& response, const std::string& socket) {
   const auto server = Listen(builder, service, socket);
   PolledServer polled(response, std::move(queue), service);
   std::thread([&polled] { polled.Poll(); }).detach();
-  AwaitParent();
+  KeepUntilParentEnds(server);
   std::_Exit(0);  // the thread still polls
 }
 
@@ -197,6 +196,7 @@ void ServeQueue(const AllocateResponse& response, const std::string& socket) {
 pid_t StartProcess(std::vector<std::string> arguments, const UniqueFd& stdio) {
   arguments.insert(arguments.begin(), std::filesystem::read_symlink("/proc/self/exe"));
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t files;

@@ -132,6 +132,27 @@ void BenchPublish(Report& report) {
   report.Add("node created -> slice at the API server, p99", EstimateP99(samples));
 }
 
+/// Devices of one resource appear faster than its slice may be written.
+void BenchWrites(Report& report) {
+  constexpr std::size_t kDevices = 10, kMore = 80;
+  constexpr std::chrono::milliseconds kPause{50};
+  DraNode node;
+  MakeNodes(node.daemon.host(), 0, kDevices);
+  node.Start(1);
+  node.AwaitPublished(kDevices);
+  const double before = node.Count(IsSliceWrite);
+  const auto start = Clock::now();
+  for (std::size_t i = 0; i < kMore; ++i) {
+    std::this_thread::sleep_until(start + i * kPause);
+    node.daemon.host().CharDevice(format("dev/r0/n-{}", i));
+  }
+  node.AwaitPublished(kDevices + kMore);
+  // The first one follows at once, and each other one at least a second later.
+  const double later = node.Count(IsSliceWrite) - before - 1;
+  report.Add("writes of a slice per second while devices appear",
+             later * 1000 / Ms(Clock::now() - start));
+}
+
 void BenchManyPublished(Report& report) {
   constexpr std::size_t kDevices = 10'000;
   DraNode node;
@@ -175,6 +196,7 @@ void BenchDraMemory(Report& report) {
 void BenchDra(Report& report) {
   BenchPrepare(report);
   BenchPublish(report);
+  BenchWrites(report);
   BenchManyPublished(report);
   BenchDraMemory(report);
 }

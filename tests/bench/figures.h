@@ -90,6 +90,7 @@ inline constexpr Figure kFigures[] = {
     {"CDI files, per prepared claim", "", 1},
     {"node created -> slice at the API server, p50", "ms", 50},
     {"node created -> slice at the API server, p99", "ms", 50},
+    {"writes of a slice per second while devices appear", "", 1},
     {"process start -> 10,000 devices published", "ms", 3000},
     {"resident memory, 10,000 published devices", "MiB", 64},
     {"writes: restart and one more device, with the dry run", "", 2},

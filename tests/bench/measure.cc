@@ -1,6 +1,7 @@
 #include "bench/measure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -16,7 +17,7 @@ double Ms(Clock::duration d) { return std::chrono::duration<double, std::milli>(
 double Quantile(std::vector<double> samples, double share) {
   std::sort(samples.begin(), samples.end());
   const auto last = static_cast<double>(samples.size() - 1);
-  return samples[static_cast<std::size_t>(share * last + 0.5)];
+  return samples[static_cast<std::size_t>(std::lround(share * last))];
 }
 
 Estimate EstimateQuantile(const std::vector<double>& samples, double share) {

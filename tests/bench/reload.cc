@@ -41,6 +41,7 @@ Clock::time_point Replace(test::TempTree& tree, const std::string& text) {
 void Allocate(const std::vector<std::string>& sockets, const std::atomic<bool>& wanted,
               std::atomic<long>& calls) {
   std::vector<std::unique_ptr<v1beta1::DevicePlugin::Stub>> stubs;
+  stubs.reserve(sockets.size());
   for (const std::string& socket : sockets) {
     stubs.push_back(v1beta1::DevicePlugin::NewStub(
         grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials())));
@@ -88,11 +89,13 @@ void BenchReload(Report& report) {
   daemon.AwaitListed(kResources, kNodes);
   KubeletSim& kubelet = daemon.kubelet();
   std::vector<std::string> sockets;
+  sockets.reserve(kResources);
   for (int i = 0; i < kResources; ++i) sockets.push_back(kubelet.View(Name(i))->endpoint);
 
   std::atomic<bool> wanted = true;
   std::atomic<long> calls = 0;
   std::vector<std::thread> clients;
+  clients.reserve(kClients);
   for (int i = 0; i < kClients; ++i) {
     clients.emplace_back([&] { Allocate(sockets, wanted, calls); });
   }
