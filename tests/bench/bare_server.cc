@@ -74,7 +74,7 @@ class SynchronousServer final : public DevicePlugin::Service {
   const AllocateResponse response_;
 };
 
-/// What waits for an event of a completion queue; its address is the tag.
+/// The receiver of events of a completion queue; its address is the tag.
 class QueueEvent {
  public:
   virtual ~QueueEvent() = default;

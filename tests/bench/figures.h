@@ -44,7 +44,7 @@ inline constexpr Figure kFigures[] = {
     {"cost of 10,000 nodes / ten times that of 1,000", "x", 1},
     // resources
     {"threads at rest, 10 resources", "", 16},
-    {"threads at rest, 1,000 resources / 10 resources", "x", 1},
+    {"threads at rest, 1,000 resources", "", 16},
     {"process start -> 1,000 resources registered", "ms", 2000},
     {"CPU time of the daemon until then", "ms", 2000},
     {"resident memory, 1,000 resources", "MiB", 100},
