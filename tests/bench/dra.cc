@@ -132,10 +132,10 @@ void BenchPublish(Report& report) {
   report.Add("node created -> slice at the API server, p99", EstimateP99(samples));
 }
 
-/// Devices of one resource appear faster than its slice may be written.
+/// Devices of one resource appear faster than its slice may be written. All fit into one slice.
 void BenchWrites(Report& report) {
-  constexpr std::size_t kDevices = 10, kMore = 80;
-  constexpr std::chrono::milliseconds kPause{50};
+  constexpr std::size_t kDevices = 10, kMore = 50;
+  constexpr std::chrono::milliseconds kPause{80};
   DraNode node;
   MakeNodes(node.daemon.host(), 0, kDevices);
   node.Start(1);
