@@ -38,12 +38,6 @@ void Require(bool succeeded, const DaemonProcess& daemon, const std::string& wha
   std::exit(1);
 }
 
-/// Returns the resident memory in MiB after the daemon returned what it does not need any more.
-double ResidentAfterTrim(const DaemonProcess& daemon) {
-  std::this_thread::sleep_for(std::chrono::seconds(4));
-  return static_cast<double>(daemon.ResidentKib()) / 1024;
-}
-
 /// A daemon in a cluster.
 struct DraNode {
   DaemonProcess daemon = DaemonProcess();
@@ -71,14 +65,13 @@ struct DraNode {
     const auto calls = cluster.server().Calls();
     return static_cast<double>(std::count_if(calls.begin(), calls.end(), matches));
   }
-  double Resident() const { return ResidentAfterTrim(daemon); }
 };
 
 bool IsSliceWrite(const ApiCall& call) {
   return call.kind == Kind::kResourceSlice && call.method != "GET";
 }
 
-void BenchPrepare() {
+void BenchPrepare(Report& report) {
   constexpr int kDevices = 100, kCalls = 300, kWarmUp = 20;
   DraNode node;
   MakeNodes(node.daemon.host(), 0, kDevices);
@@ -110,14 +103,14 @@ void BenchPrepare() {
   const double gets = node.Count([](const ApiCall& call) {
     return call.kind == Kind::kResourceClaim && call.method == "GET";
   });
-  Print("NodePrepareResources, one device, p50", Quantile(prepare, 0.5), 6, "ms");
-  Print("NodePrepareResources, one device, p99", Quantile(prepare, 0.99), 25, "ms");
-  Print("NodeUnprepareResources, one device, p50", Quantile(unprepare, 0.5), 6, "ms");
-  Print("requests for the claim, per prepared claim", gets / (kWarmUp + kCalls), 1, "");
-  Print("CDI files, per prepared claim", files / (kWarmUp + kCalls), 1, "");
+  report.Add("NodePrepareResources, one device, p50", EstimateMedian(prepare));
+  report.Add("NodePrepareResources, one device, p99", EstimateP99(prepare));
+  report.Add("NodeUnprepareResources, one device, p50", EstimateMedian(unprepare));
+  report.Add("requests for the claim, per prepared claim", gets / (kWarmUp + kCalls));
+  report.Add("CDI files, per prepared claim", files / (kWarmUp + kCalls));
 }
 
-void BenchPublish() {
+void BenchPublish(Report& report) {
   constexpr int kResources = 10, kDevices = 10, kRounds = 10;
   DraNode node;
   for (int i = 0; i < kResources; ++i) MakeNodes(node.daemon.host(), i, kDevices);
@@ -135,18 +128,39 @@ void BenchPublish() {
       samples.push_back(Ms(Clock::now() - t0));
     }
   }
-  Print("node created -> slice at the API server, p50", Quantile(samples, 0.5), 50, "ms");
-  Print("node created -> slice at the API server, p99", Quantile(samples, 0.99), 50, "ms");
+  report.Add("node created -> slice at the API server, p50", EstimateMedian(samples));
+  report.Add("node created -> slice at the API server, p99", EstimateP99(samples));
 }
 
-void BenchManyPublished() {
+/// Devices of one resource appear faster than its slice may be written. All fit into one slice.
+void BenchWrites(Report& report) {
+  constexpr std::size_t kDevices = 10, kMore = 50;
+  constexpr std::chrono::milliseconds kPause{80};
+  DraNode node;
+  MakeNodes(node.daemon.host(), 0, kDevices);
+  node.Start(1);
+  node.AwaitPublished(kDevices);
+  const double before = node.Count(IsSliceWrite);
+  const auto start = Clock::now();
+  for (std::size_t i = 0; i < kMore; ++i) {
+    std::this_thread::sleep_until(start + i * kPause);
+    node.daemon.host().CharDevice(format("dev/r0/n-{}", i));
+  }
+  node.AwaitPublished(kDevices + kMore);
+  // The first one follows at once, and each other one at least a second later.
+  const double later = node.Count(IsSliceWrite) - before - 1;
+  report.Add("writes of a slice per second while devices appear",
+             later * 1000 / Ms(Clock::now() - start));
+}
+
+void BenchManyPublished(Report& report) {
   constexpr std::size_t kDevices = 10'000;
   DraNode node;
   MakeNodes(node.daemon.host(), 0, kDevices);
   const auto t0 = node.Start(1);
   node.AwaitPublished(kDevices);
-  Print("process start -> 10,000 devices published", Ms(Clock::now() - t0), 3000, "ms");
-  Print("resident memory, 10,000 published devices", node.Resident(), 64, "MiB");
+  report.Add("process start -> 10,000 devices published", Ms(Clock::now() - t0));
+  report.Add("resident memory, 10,000 published devices", ResidentMibAtRest(node.daemon));
   node.AwaitRegistered();
   node.daemon.Stop();
 
@@ -155,35 +169,36 @@ void BenchManyPublished() {
   node.Start(1);
   node.daemon.host().CharDevice("dev/r0/n-new");
   node.AwaitPublished(kDevices + 1);
-  Print("writes: restart and one more device, with the dry run", node.Count(IsSliceWrite) - before,
-        2, "");
+  report.Add("writes: restart and one more device, with the dry run",
+             node.Count(IsSliceWrite) - before);
 }
 
-void BenchDraMemory() {
+void BenchDraMemory(Report& report) {
   constexpr int kDevices = 1000;
   DaemonProcess without;
   MakeNodes(without.host(), 0, kDevices);
   without.Start(DraConfig(1, "device-plugin"));
   without.AwaitListed(1, kDevices);
-  const double plain = ResidentAfterTrim(without);
+  const double plain = ResidentMibAtRest(without);
 
   DraNode node;
   MakeNodes(node.daemon.host(), 0, kDevices);
   node.Start(1);
   node.AwaitPublished(kDevices);
   node.AwaitRegistered();
-  const double resident = node.Resident();
-  Print("resident memory, 1,000 devices, api = \"dra\"", resident, 20, "MiB");
-  Print("the same, more than with api = \"device-plugin\"", resident - plain, 4, "MiB");
+  const double resident = ResidentMibAtRest(node.daemon);
+  report.Add("resident memory, 1,000 devices, api = \"dra\"", resident);
+  report.Add("the same, more than with api = \"device-plugin\"", resident - plain);
 }
 
 }  // namespace
 
-void BenchDra() {
-  BenchPrepare();
-  BenchPublish();
-  BenchManyPublished();
-  BenchDraMemory();
+void BenchDra(Report& report) {
+  BenchPrepare(report);
+  BenchPublish(report);
+  BenchWrites(report);
+  BenchManyPublished(report);
+  BenchDraMemory(report);
 }
 
 }  // namespace patchbay::bench

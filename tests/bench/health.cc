@@ -32,8 +32,9 @@ double FlipMs(DaemonProcess& daemon, int device, const char* state, std::size_t 
   return Ms(daemon.kubelet().View("bench.dev/r0")->last_list - read_at);
 }
 
-void BenchFileProbes() {
-  constexpr int kDevices = 10'000, kFlips = 12, kWindow = 30;
+void BenchFileProbes(Report& report) {
+  constexpr int kDevices = 10'000, kFlips = 12;
+  constexpr std::chrono::seconds kWindow{30};
   DaemonProcess daemon;
   MakeNodes(daemon.host(), 0, kDevices);
   for (int i = 0; i < kDevices; ++i) daemon.host().File(format("state/n{}", i), "ok\n");
@@ -41,10 +42,10 @@ void BenchFileProbes() {
       WithHealth("file = \"/state/{name}\"\nequals = \"ok\"\nperiod = \"10s\"\n"
                  "failure_threshold = 1\nbefore_first = \"unhealthy\"\n"));
   daemon.AwaitListed(1, kDevices);  // all have been probed once
-  const double cpu = daemon.CpuSeconds();
-  std::this_thread::sleep_for(std::chrono::seconds(kWindow));
-  Print("10,000 file probes every 10 s, percent of a core",
-        (daemon.CpuSeconds() - cpu) / kWindow * 100, 10, "%");
+  const double before = CpuMs(daemon);
+  std::this_thread::sleep_for(kWindow);
+  report.Add("10,000 file probes every 10 s, percent of a core",
+             (CpuMs(daemon) - before) / Ms(kWindow) * 100);
 
   std::vector<double> samples;
   for (int flip = 0; flip < kFlips; ++flip) {
@@ -54,13 +55,11 @@ void BenchFileProbes() {
     samples.push_back(FlipMs(daemon, 4200 + flip / 2, breaks ? "broken\n" : "ok\n",
                              std::size_t{kDevices} - (breaks ? 1 : 0)));
   }
-  Print("probe result of one of 10,000 -> list at the kubelet, p50", Quantile(samples, 0.5), 50,
-        "ms");
-  Print("probe result of one of 10,000 -> list at the kubelet, max", Quantile(samples, 1), 50,
-        "ms");
+  report.Add("probe result of one of 10,000 -> list at the kubelet, p50", EstimateMedian(samples));
+  report.Add("probe result of one of 10,000 -> list at the kubelet, max", EstimateMax(samples));
 }
 
-void BenchCommandProbes() {
+void BenchCommandProbes(Report& report) {
   constexpr int kDevices = 100;  // each every six seconds: 1,000 per minute
   DaemonProcess daemon;
   MakeNodes(daemon.host(), 0, kDevices);
@@ -69,17 +68,16 @@ void BenchCommandProbes() {
                  "period = \"6s\"\n"));
   daemon.AwaitListed(1, kDevices);
   std::this_thread::sleep_for(std::chrono::minutes(1));
-  const long before = daemon.ResidentKib();
+  const double before = ResidentMib(daemon);
   std::this_thread::sleep_for(std::chrono::minutes(3));
-  Print("growth of resident memory by 3,000 command probes",
-        static_cast<double>(daemon.ResidentKib() - before) / 1024, 1, "MiB");
+  report.Add("growth of resident memory by 3,000 command probes", ResidentMib(daemon) - before);
 }
 
 }  // namespace
 
-void BenchHealth() {
-  BenchFileProbes();
-  BenchCommandProbes();
+void BenchHealth(Report& report) {
+  BenchFileProbes(report);
+  BenchCommandProbes(report);
 }
 
 }  // namespace patchbay::bench

@@ -6,8 +6,9 @@
 namespace patchbay::bench {
 namespace {
 
-/// Measures the time from the creation of a node until the kubelet has it in its list.
-void BenchHotplug(int nodes_there, int rounds, const char* label) {
+/// Returns the time in ms from the creation of a node until the kubelet has it in its list, of each
+/// node. There are 25 resources.
+std::vector<double> MeasureHotplug(int nodes_there, int rounds) {
   constexpr int kResources = 25;
   DaemonProcess daemon;
   for (int i = 0; i < kResources; ++i) MakeNodes(daemon.host(), i, nodes_there);
@@ -27,21 +28,22 @@ void BenchHotplug(int nodes_there, int rounds, const char* label) {
       samples.push_back(Ms(daemon.kubelet().View(resource)->last_list - t0));
     }
   }
-  Print(format("node created -> list at the kubelet, {}, p50", label), Quantile(samples, 0.5), 50,
-        "ms");
-  Print(format("node created -> list at the kubelet, {}, p99", label), Quantile(samples, 0.99), 50,
-        "ms");
+  return samples;
 }
 
 }  // namespace
 
-void BenchHotplugs() {
-  BenchHotplug(10, 8, "10 nodes there");
-  BenchHotplug(400, 4, "10,000 nodes there");
+void BenchHotplugs(Report& report) {
+  const auto few = MeasureHotplug(10, 8);
+  report.Add("node created -> list at the kubelet, 10 nodes there, p50", EstimateMedian(few));
+  report.Add("node created -> list at the kubelet, 10 nodes there, p99", EstimateP99(few));
+  const auto many = MeasureHotplug(400, 4);
+  report.Add("node created -> list at the kubelet, 10,000 nodes there, p50", EstimateMedian(many));
+  report.Add("node created -> list at the kubelet, 10,000 nodes there, p99", EstimateP99(many));
 }
 
 /// Measures the same for one resource with 10,000 nodes in ten directories.
-void BenchDirectories() {
+void BenchDirectories(Report& report) {
   constexpr int kDirectories = 10, kNodes = 1000, kRounds = 25;
   DaemonProcess daemon;
   for (int i = 0; i < kDirectories; ++i) MakeNodes(daemon.host(), i, kNodes);
@@ -49,8 +51,8 @@ void BenchDirectories() {
       "[[resource]]\nname = \"bench.dev/r0\"\n[[resource.match]]\npath = \"/dev/r*/n*\"\n");
   std::size_t listed = kDirectories * kNodes;
   daemon.AwaitListed(1, listed);
-  Print("process start -> first list, 10,000 nodes in 10 directories",
-        Ms(daemon.kubelet().View("bench.dev/r0")->last_list - t0), 300, "ms");
+  report.Add("process start -> first list, 10,000 nodes in 10 directories",
+             Ms(daemon.kubelet().View("bench.dev/r0")->last_list - t0));
   std::vector<double> samples;
   for (int round = 0; round < kRounds; ++round) {
     // A resource sends at most one list per second.
@@ -60,12 +62,9 @@ void BenchDirectories() {
     daemon.AwaitListed(1, ++listed);
     samples.push_back(Ms(daemon.kubelet().View("bench.dev/r0")->last_list - made));
   }
-  Print("one more node -> list, 10,000 nodes in 10 directories, p50", Quantile(samples, 0.5), 50,
-        "ms");
-  Print("one more node -> list, 10,000 nodes in 10 directories, p99", Quantile(samples, 0.99), 50,
-        "ms");
-  Print("resident memory, 10,000 devices in 10 directories",
-        static_cast<double>(daemon.ResidentKib()) / 1024, 32, "MiB");
+  report.Add("one more node -> list, 10,000 nodes in 10 directories, p50", EstimateMedian(samples));
+  report.Add("one more node -> list, 10,000 nodes in 10 directories, p99", EstimateP99(samples));
+  report.Add("resident memory, 10,000 devices in 10 directories", ResidentMib(daemon));
 }
 
 }  // namespace patchbay::bench

@@ -1,7 +1,12 @@
 #include "bench/measure.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <iterator>
+#include <thread>
 
 #include "base/format.h"
 
@@ -12,13 +17,36 @@ double Ms(Clock::duration d) { return std::chrono::duration<double, std::milli>(
 double Quantile(std::vector<double> samples, double share) {
   std::sort(samples.begin(), samples.end());
   const auto last = static_cast<double>(samples.size() - 1);
-  return samples[static_cast<std::size_t>(share * last + 0.5)];
+  return samples[static_cast<std::size_t>(std::lround(share * last))];
 }
 
-void Print(const std::string& what, double value, double bar, const char* unit) {
-  std::printf("%-64s %10.3f %-5s bar %8.2f  ratio %5.2f %s\n", what.c_str(), value, unit, bar,
-              value / bar, value <= bar ? "" : "  MISSED");
-  std::fflush(stdout);
+Estimate EstimateQuantile(const std::vector<double>& samples, double share) {
+  const double range = Quantile(samples, 0.75) - Quantile(samples, 0.25);
+  return {Quantile(samples, share), range / Quantile(samples, 0.5)};
+}
+
+double ResidentMib(const DaemonProcess& daemon) {
+  return static_cast<double>(daemon.ResidentKib()) / 1024;
+}
+
+double ResidentMibAtRest(const DaemonProcess& daemon) {
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  return ResidentMib(daemon);
+}
+
+double CpuMs(const DaemonProcess& daemon) {
+  // In nanoseconds, while /proc/PID/stat counts ticks of 10 ms, longer than an idle minute takes.
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(daemon.pid(), &clock) != 0 || clock_gettime(clock, &used) != 0) {
+    std::exit(1);
+  }
+  return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) / 1e6;
+}
+
+int Threads(const DaemonProcess& daemon) {
+  const std::filesystem::directory_iterator tasks(format("/proc/{}/task", daemon.pid()));
+  return static_cast<int>(std::distance(begin(tasks), end(tasks)));
 }
 
 std::string Config(int count) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/report.h"
 #include "support/daemon_process.h"
 
 namespace patchbay::bench {
@@ -10,25 +11,41 @@ namespace patchbay::bench {
 using test::Clock;
 using test::DaemonProcess;
 
-/// The benchmarks. Each prints its lines.
-void BenchAllocate();
-void BenchHotplugs();
-void BenchKubeletRestart();
-void BenchStarts();
-void BenchManyResources();
-void BenchDirectories();
-void BenchMemory();
-void BenchLargeMemory();
-void BenchHealth();
-void BenchReload();
-void BenchScrape();
-void BenchDra();
+/// The benchmarks. Each adds its figures.
+void BenchAllocate(Report& report);
+void BenchHotplugs(Report& report);
+void BenchKubeletRestart(Report& report);
+void BenchStarts(Report& report);
+void BenchManyResources(Report& report);
+void BenchDirectories(Report& report);
+void BenchMemory(Report& report);
+void BenchLargeMemory(Report& report);
+void BenchHealth(Report& report);
+void BenchReload(Report& report);
+void BenchScrape(Report& report);
+void BenchDra(Report& report);
 
 double Ms(Clock::duration d);
 /// Returns the value below which a fraction `share` of the samples lies.
 double Quantile(std::vector<double> samples, double share);
-/// Prints a figure, its limit `bar`, and their ratio.
-void Print(const std::string& what, double value, double bar, const char* unit);
+/// Returns the same with the spread of the samples.
+Estimate EstimateQuantile(const std::vector<double>& samples, double share);
+inline Estimate EstimateMedian(const std::vector<double>& samples) {
+  return EstimateQuantile(samples, 0.5);
+}
+inline Estimate EstimateP99(const std::vector<double>& samples) {
+  return EstimateQuantile(samples, 0.99);
+}
+inline Estimate EstimateMax(const std::vector<double>& samples) {
+  return EstimateQuantile(samples, 1);
+}
+
+double ResidentMib(const DaemonProcess& daemon);
+/// Waits until the daemon has returned memory that it needs no more, some seconds after its start.
+double ResidentMibAtRest(const DaemonProcess& daemon);
+/// Returns the CPU time since the start, of all threads.
+double CpuMs(const DaemonProcess& daemon);
+int Threads(const DaemonProcess& daemon);
 
 /// Returns a configuration with `count` resources. Each has all nodes of its own directory.
 std::string Config(int count);

@@ -41,6 +41,7 @@ Clock::time_point Replace(test::TempTree& tree, const std::string& text) {
 void Allocate(const std::vector<std::string>& sockets, const std::atomic<bool>& wanted,
               std::atomic<long>& calls) {
   std::vector<std::unique_ptr<v1beta1::DevicePlugin::Stub>> stubs;
+  stubs.reserve(sockets.size());
   for (const std::string& socket : sockets) {
     stubs.push_back(v1beta1::DevicePlugin::NewStub(
         grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials())));
@@ -76,7 +77,7 @@ void AwaitCapacity(DaemonProcess& daemon, int resource, std::size_t devices) {
 /// Edits one of fifty resources while devices of all are allocated, and measures the time from the
 /// rename of the file until the kubelet has the new list. No call may fail, and no stream of
 /// another resource may end.
-void BenchReload() {
+void BenchReload(Report& report) {
   DaemonProcess daemon;
   test::TempTree etc;
   for (int i = 0; i < kResources; ++i) {
@@ -88,11 +89,13 @@ void BenchReload() {
   daemon.AwaitListed(kResources, kNodes);
   KubeletSim& kubelet = daemon.kubelet();
   std::vector<std::string> sockets;
+  sockets.reserve(kResources);
   for (int i = 0; i < kResources; ++i) sockets.push_back(kubelet.View(Name(i))->endpoint);
 
   std::atomic<bool> wanted = true;
   std::atomic<long> calls = 0;
   std::vector<std::thread> clients;
+  clients.reserve(kClients);
   for (int i = 0; i < kClients; ++i) {
     clients.emplace_back([&] { Allocate(sockets, wanted, calls); });
   }
@@ -114,12 +117,10 @@ void BenchReload() {
     std::fprintf(stderr, "the stream of %s ended\n", Name(i).c_str());
     std::exit(1);
   }
-  std::printf("(%.0f Allocates a second meanwhile, none failed)\n",
-              static_cast<double>(calls) / seconds);
-  Print("one of fifty resources edited -> list at the kubelet, p50", Quantile(samples, 0.5), 300,
-        "ms");
-  Print("one of fifty resources edited -> list at the kubelet, max", Quantile(samples, 1), 300,
-        "ms");
+  report.Add("Allocates per second during reloads, none failed",
+             static_cast<double>(calls) / seconds);
+  report.Add("one of fifty resources edited -> list at the kubelet, p50", EstimateMedian(samples));
+  report.Add("one of fifty resources edited -> list at the kubelet, max", EstimateMax(samples));
 }
 
 }  // namespace patchbay::bench

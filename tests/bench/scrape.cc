@@ -2,7 +2,6 @@
 #include <sched.h>
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
@@ -15,7 +14,6 @@ namespace {
 constexpr int kScrapedResources = 10, kScrapedDevices = 100;  // of each
 constexpr bool kCompressed = true;                            // as requested by Prometheus
 constexpr std::chrono::milliseconds kScrapePause{100};
-constexpr double kMinRate = 9.5;  // scrapes per second; below it the figures are not valid
 
 /// Sends Allocate calls one after the other and measures each in ms. There is a pause before each,
 /// because a kubelet sends few.
@@ -28,7 +26,8 @@ class Allocations {
     request_.add_container_requests()->add_devices_ids("n42");
   }
 
-  void Measure(int calls, std::vector<double>& samples) {
+  std::vector<double> Measure(int calls) {
+    std::vector<double> samples;
     for (int i = 0; i < calls; ++i) {
       std::this_thread::sleep_for(std::chrono::microseconds(500));
       grpc::ClientContext context;
@@ -37,6 +36,7 @@ class Allocations {
       if (!stub_->Allocate(&context, request_, &response).ok()) std::exit(1);
       samples.push_back(Ms(Clock::now() - start));
     }
+    return samples;
   }
 
  private:
@@ -71,67 +71,64 @@ class Scraper {
   std::thread thread_;
 };
 
-void BenchOneScrape(const DaemonProcess& daemon) {
+void BenchOneScrape(Report& report, const DaemonProcess& daemon) {
   constexpr int kWarmUp = 200, kScrapes = 2000;
   const int port = daemon.Port();
   std::vector<double> took;
   std::size_t bytes = 0;
-  long warm = 0;
+  double warm = 0;
   for (int i = 0; i < kWarmUp + kScrapes; ++i) {
     const auto scrape = DaemonProcess::GetMetrics(port);
     took.push_back(Ms(scrape.took));
     bytes = scrape.text.size();
-    if (i == kWarmUp) warm = daemon.ResidentKib();
+    if (i == kWarmUp) warm = ResidentMib(daemon);
   }
   const std::size_t compressed = DaemonProcess::GetMetrics(port, kCompressed).text.size();
-  std::printf("(a scrape is %zu bytes, compressed %zu)\n", bytes, compressed);
-  Print("scrape of 1,000 devices, made for it, p50", Quantile(took, 0.5), 10, "ms");
-  Print("scrape of 1,000 devices, made for it, p99", Quantile(took, 0.99), 10, "ms");
-  Print("memory after 2,200 scrapes / after 200",
-        static_cast<double>(daemon.ResidentKib()) / static_cast<double>(warm), 1.05, "x");
+  report.Add("size of a scrape of 1,000 devices", static_cast<double>(bytes) / 1024);
+  report.Add("size of a scrape of 1,000 devices, compressed",
+             static_cast<double>(compressed) / 1024);
+  report.Add("scrape of 1,000 devices, made for it, p50", EstimateMedian(took));
+  report.Add("scrape of 1,000 devices, made for it, p99", EstimateP99(took));
+  report.Add("memory after 2,200 scrapes / after 200", ResidentMib(daemon) / warm);
 }
 
 /// Measures with and without scrapes alternately, so that other load on the machine affects both.
-void BenchAllocateWhileScraped(DaemonProcess& daemon) {
+void BenchAllocateWhileScraped(Report& report, DaemonProcess& daemon) {
   constexpr int kTurns = 20, kCalls = 600, kWarmUp = 500;
   Allocations allocations(daemon.kubelet());
   const int port = daemon.Port();
-  std::vector<double> quiet, scraped;
+  std::vector<double> p50, p99;  // of each turn, with scrapes / without
   std::atomic<int> scrapes = 0;
-  double seconds = 0;
-  allocations.Measure(kWarmUp, quiet);
-  quiet.clear();
-  const long before = daemon.ResidentKib();
+  Clock::duration scraping{};
+  allocations.Measure(kWarmUp);
+  const double before = ResidentMib(daemon);
   for (int turn = 0; turn < kTurns; ++turn) {
-    allocations.Measure(kCalls, quiet);
+    const std::vector<double> alone = allocations.Measure(kCalls);
     const auto start = Clock::now();
+    std::vector<double> scraped;
     {
       const Scraper scraper(port, scrapes);
-      allocations.Measure(kCalls, scraped);
+      scraped = allocations.Measure(kCalls);
     }
-    seconds += Ms(Clock::now() - start) / 1000;
+    scraping += Clock::now() - start;
+    p50.push_back(Quantile(scraped, 0.5) / Quantile(alone, 0.5));
+    p99.push_back(Quantile(scraped, 0.99) / Quantile(alone, 0.99));
   }
-  const double rate = scrapes / seconds;
-  std::printf(
-      "(Allocate alone: p50 %.3f ms, p99 %.3f ms; then %.0f compressed scrapes a second%s)\n",
-      Quantile(quiet, 0.5), Quantile(quiet, 0.99), rate, rate < kMinRate ? "  MISSED" : "");
-  Print("Allocate at 10 scrapes a second / alone, p50",
-        Quantile(scraped, 0.5) / Quantile(quiet, 0.5), 1.2, "x");
-  Print("Allocate at 10 scrapes a second / alone, p99",
-        Quantile(scraped, 0.99) / Quantile(quiet, 0.99), 1.2, "x");
-  Print("memory after compressed scrapes / before",
-        static_cast<double>(daemon.ResidentKib()) / static_cast<double>(before), 1.05, "x");
+  report.Add("time between scrapes during Allocate", Ms(scraping) / scrapes);
+  report.Add("Allocate at 10 scrapes a second / alone, p50", EstimateMedian(p50));
+  report.Add("Allocate at 10 scrapes a second / alone, p99", EstimateMedian(p99));
+  report.Add("memory after compressed scrapes / before", ResidentMib(daemon) / before);
 }
 
 }  // namespace
 
-void BenchScrape() {
+void BenchScrape(Report& report) {
   DaemonProcess daemon;
   for (int i = 0; i < kScrapedResources; ++i) MakeNodes(daemon.host(), i, kScrapedDevices);
   daemon.Start(Config(kScrapedResources));
   daemon.AwaitListed(kScrapedResources, kScrapedDevices);
-  BenchOneScrape(daemon);
-  BenchAllocateWhileScraped(daemon);
+  BenchOneScrape(report, daemon);
+  BenchAllocateWhileScraped(report, daemon);
 }
 
 }  // namespace patchbay::bench

@@ -1,12 +1,12 @@
 #include <cstdlib>
 
-#include "base/format.h"
 #include "bench/measure.h"
 
 namespace patchbay::bench {
 namespace {
 
-double BenchStart(int nodes, double bar) {
+/// Returns the time in ms until the kubelet has the first list of `nodes` nodes, of each start.
+std::vector<double> MeasureStarts(int nodes) {
   constexpr int kRounds = 9;
   DaemonProcess daemon;
   MakeNodes(daemon.host(), 0, nodes);
@@ -19,14 +19,35 @@ double BenchStart(int nodes, double bar) {
     daemon.kubelet().Await([&] { return !daemon.kubelet().View("bench.dev/r0")->connected; },
                            std::chrono::seconds(10));
   }
-  Print(format("process start -> first list of {} nodes, p50", nodes), Quantile(samples, 0.5), bar,
-        "ms");
-  return Quantile(samples, 0.5);
+  return samples;
+}
+
+/// Memory and threads of a daemon that has nothing to do.
+struct AtRest {
+  double resident_mib;
+  double threads;
+
+  explicit AtRest(const DaemonProcess& daemon)
+      : resident_mib(ResidentMibAtRest(daemon)), threads(Threads(daemon)) {}
+};
+
+/// Creates one node for each resource, and starts the daemon. Returns the time before.
+Clock::time_point StartWithOneNodeEach(DaemonProcess& daemon, int resources) {
+  for (int i = 0; i < resources; ++i) MakeNodes(daemon.host(), i, 1);
+  const auto start = daemon.Start(Config(resources));
+  daemon.AwaitListed(resources, 1);
+  return start;
+}
+
+AtRest MeasureAtRest(int resources) {
+  DaemonProcess daemon;
+  StartWithOneNodeEach(daemon, resources);
+  return AtRest(daemon);
 }
 
 }  // namespace
 
-void BenchKubeletRestart() {
+void BenchKubeletRestart(Report& report) {
   constexpr int kResources = 10, kRounds = 20;
   DaemonProcess daemon;
   for (int i = 0; i < kResources; ++i) MakeNodes(daemon.host(), i, 10);
@@ -40,35 +61,40 @@ void BenchKubeletRestart() {
     daemon.AwaitListed(kResources, 10);
     samples.push_back(Ms(Clock::now() - t0));
   }
-  Print("kubelet.sock re-created -> ten resources listed, p50", Quantile(samples, 0.5), 150, "ms");
-  Print("kubelet.sock re-created -> ten resources listed, max", Quantile(samples, 1), 150, "ms");
+  report.Add("kubelet.sock re-created -> ten resources listed, p50", EstimateMedian(samples));
+  report.Add("kubelet.sock re-created -> ten resources listed, max", EstimateMax(samples));
 }
 
-void BenchManyResources() {
-  constexpr int kResources = 1000;
+void BenchManyResources(Report& report) {
+  constexpr int kFew = 10, kMany = 1000;
+  const AtRest few = MeasureAtRest(kFew);
+  report.Add("threads at rest, 10 resources", few.threads);
   DaemonProcess daemon;
-  for (int i = 0; i < kResources; ++i) MakeNodes(daemon.host(), i, 1);
-  const auto t0 = daemon.Start(Config(kResources));
-  daemon.AwaitListed(kResources, 1);
-  Print("process start -> 1,000 resources registered", Ms(Clock::now() - t0), 2000, "ms");
+  const auto t0 = StartWithOneNodeEach(daemon, kMany);
+  report.Add("process start -> 1,000 resources registered", Ms(Clock::now() - t0));
   // CPU time, because the built-in kubelet runs on the same CPUs.
-  Print("CPU time of the daemon until then", daemon.CpuSeconds() * 1000, 2000, "ms");
-  Print("resident memory, 1,000 resources", static_cast<double>(daemon.ResidentKib()) / 1024, 130,
-        "MiB");
+  report.Add("CPU time of the daemon until then", CpuMs(daemon));
+  const AtRest many(daemon);
+  report.Add("threads at rest, 1,000 resources", many.threads);
+  report.Add("resident memory, 1,000 resources", many.resident_mib);
+  report.Add("resident memory, per additional resource",
+             (many.resident_mib - few.resident_mib) * 1024 / (kMany - kFew));
   daemon.kubelet().Stop();
   const auto t1 = Clock::now();
   if (!daemon.kubelet().Start()) std::exit(1);
-  daemon.AwaitListed(kResources, 1);
-  Print("kubelet.sock re-created -> 1,000 resources listed", Ms(Clock::now() - t1), 2000, "ms");
+  daemon.AwaitListed(kMany, 1);
+  report.Add("kubelet.sock re-created -> 1,000 resources listed", Ms(Clock::now() - t1));
   const auto t2 = Clock::now();
   if (daemon.Stop() != 0) std::exit(1);
-  Print("SIGTERM -> end, 1,000 resources", Ms(Clock::now() - t2), 2000, "ms");
+  report.Add("SIGTERM -> end, 1,000 resources", Ms(Clock::now() - t2));
 }
 
-void BenchStarts() {
-  const double thousand = BenchStart(1000, 60);
-  const double ten_thousand = BenchStart(10'000, 300);
-  Print("cost of 10,000 nodes / ten times that of 1,000", ten_thousand / (10 * thousand), 1, "x");
+void BenchStarts(Report& report) {
+  const auto thousand = MeasureStarts(1000), ten_thousand = MeasureStarts(10'000);
+  report.Add("process start -> first list of 1,000 nodes, p50", EstimateMedian(thousand));
+  report.Add("process start -> first list of 10,000 nodes, p50", EstimateMedian(ten_thousand));
+  report.Add("cost of 10,000 nodes / ten times that of 1,000",
+             Quantile(ten_thousand, 0.5) / (10 * Quantile(thousand, 0.5)));
 }
 
 }  // namespace patchbay::bench

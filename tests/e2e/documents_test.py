@@ -34,6 +34,7 @@ NOT_RUN = {
     "apiclient ": "there is no node of Bottlerocket here",
     "docker ": "there is no engine here; e2e.image builds from the same Dockerfile",
     "cmake --build": "it builds what is running",
+    "cmake --preset release": "it builds and runs the benchmarks, for many minutes",
     "PATCHBAY_SOAK_SECONDS=": "ten minutes; .ci/run has a shorter one",
     "PATCHBAY_CHAOS_SECONDS=": "ten minutes; .ci/run has a shorter one",
     "python3 -B tests/e2e/dashboard_pictures.py": "it takes minutes and creates pictures",

@@ -1,0 +1,132 @@
+#include "bench/call_times.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "bench/measure.h"
+#include "deviceplugin.grpc.pb.h"
+#include "os/subprocess.h"
+
+namespace patchbay::bench {
+namespace {
+
+constexpr int kCallRounds = 16, kCallTurns = 400;  // of each server in a round
+
+[[noreturn]] void FailCalls(const std::string& what) {
+  std::fprintf(stderr, "calls: %s\n", what.c_str());
+  std::exit(1);
+}
+
+/// A server that is called, and the times of a round.
+class CalledServer {
+ public:
+  CalledServer(const std::string& socket, const std::string& device)
+      : stub_(v1beta1::DevicePlugin::NewStub(
+            grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials()))) {
+    request_.add_container_requests()->add_devices_ids(device);
+  }
+
+  /// Measures an empty call and an Allocate. The call before them has the server, and not the one
+  /// of the previous turn, in the caches of the CPU.
+  void TakeTurn(bool allocate_first) {
+    Empty();
+    if (allocate_first) allocate_.push_back(Allocate());
+    empty_.push_back(Empty());
+    if (!allocate_first) allocate_.push_back(Allocate());
+  }
+
+  CallTimes EndRound() {
+    const CallTimes times{Quantile(empty_, 0.5), Quantile(empty_, 0.99), Quantile(allocate_, 0.5),
+                          Quantile(allocate_, 0.99)};
+    empty_.clear();
+    allocate_.clear();
+    return times;
+  }
+
+  std::string Response() const { return response_.SerializeAsString(); }
+
+ private:
+  double Empty() {
+    grpc::ClientContext context;
+    v1beta1::DevicePluginOptions options;
+    const auto start = Clock::now();
+    const grpc::Status status = stub_->GetDevicePluginOptions(&context, {}, &options);
+    const double took = Ms(Clock::now() - start);
+    if (!status.ok()) FailCalls(status.error_message());
+    return took;
+  }
+  double Allocate() {
+    grpc::ClientContext context;
+    const auto start = Clock::now();
+    const grpc::Status status = stub_->Allocate(&context, request_, &response_);
+    const double took = Ms(Clock::now() - start);
+    if (!status.ok()) FailCalls(status.error_message());
+    return took;
+  }
+
+  std::unique_ptr<v1beta1::DevicePlugin::Stub> stub_;
+  v1beta1::AllocateRequest request_;
+  v1beta1::AllocateResponse response_;
+  std::vector<double> empty_, allocate_;
+};
+
+void TakeTurns(std::vector<CalledServer>& servers) {
+  for (std::size_t turn = 0; turn < kCallTurns; ++turn) {
+    // Each server comes after each other one, and each kind of call first, equally often.
+    const std::size_t first = turn / 2;
+    for (std::size_t i = 0; i < servers.size(); ++i) {
+      servers[(first + i) % servers.size()].TakeTurn(turn % 2 == 0);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<CallRound> MeasureCalls(const std::vector<std::string>& sockets,
+                                    const std::string& device) {
+  SubprocessSpec client;
+  client.argv = {std::filesystem::read_symlink("/proc/self/exe"), std::string(kCallArgument),
+                 device};
+  client.argv.insert(client.argv.end(), sockets.begin(), sockets.end());
+  client.timeout = std::chrono::minutes(5);
+  client.max_output = std::size_t{1} << 20;
+  const auto never = Cancellation::Create();
+  if (!never) FailCalls(never.error().message);
+  const SubprocessResult result = RunSubprocess(client, *never);
+  if (result.end != SubprocessEnd::kExited || result.code != 0) FailCalls(Describe(client, result));
+  std::istringstream numbers(result.output);
+  std::vector<CallRound> rounds(kCallRounds, CallRound(sockets.size()));
+  for (CallRound& round : rounds) {
+    for (CallTimes& of : round) {
+      numbers >> of.empty_p50 >> of.empty_p99 >> of.allocate_p50 >> of.allocate_p99;
+    }
+  }
+  if (!numbers) FailCalls("numbers are missing");
+  return rounds;
+}
+
+int CallPlugins(const std::vector<std::string>& arguments) {
+  std::vector<CalledServer> servers;
+  for (std::size_t i = 1; i < arguments.size(); ++i)
+    servers.emplace_back(arguments[i], arguments[0]);
+  TakeTurns(servers);  // opens the connections
+  for (CalledServer& server : servers) {
+    if (server.Response() != servers.front().Response()) FailCalls("the responses differ");
+    server.EndRound();
+  }
+  for (int round = 0; round < kCallRounds; ++round) {
+    TakeTurns(servers);
+    for (CalledServer& server : servers) {
+      const CallTimes times = server.EndRound();
+      std::printf("%.6f %.6f %.6f %.6f\n", times.empty_p50, times.empty_p99, times.allocate_p50,
+                  times.allocate_p99);
+    }
+  }
+  return 0;
+}
+
+}  // namespace patchbay::bench
