@@ -200,7 +200,8 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   RejectSharedNodes(found, request, scan);
   if (request.report) {
     for (const Candidate& candidate : found) {
-      scan.report().reports()[candidate.device.match].found.push_back(candidate.thing());
+      scan.report().reports()[candidate.device.match].found.push_back(
+          request.names_found ? candidate.thing() : MatchReport::Thing());
     }
   }
 

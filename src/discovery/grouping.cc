@@ -120,9 +120,14 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
                                        ? MergeGroups(spec, scan)
                                        : std::exchange(scan.candidates(), {});
   std::erase_if(grouped, [&](Candidate& candidate) {
-    std::sort(candidate.device.nodes.begin(), candidate.device.nodes.end(),
-              [](const DeviceNode& a, const DeviceNode& b) { return IdLess(a.path, b.path); });
-    const auto missing = MissingNode(spec.matches[candidate.device.match], candidate.device);
+    std::vector<DeviceNode>& nodes = candidate.device.nodes;
+    if (nodes.size() > 1) {
+      std::sort(nodes.begin(), nodes.end(),
+                [](const DeviceNode& a, const DeviceNode& b) { return IdLess(a.path, b.path); });
+    }
+    const MatchSpec& match = spec.matches[candidate.device.match];
+    if (!match.together && match.require.empty()) return false;
+    const auto missing = MissingNode(match, candidate.device);
     if (!missing) return false;
     scan.RejectCandidate(candidate, RejectReason::kIncomplete,
                          format("the device \"{}\" needs a node {}; it has {}", candidate.identity,
