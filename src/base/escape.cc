@@ -163,7 +163,8 @@ std::string ReplaceUnseen(std::string_view text, std::string (*escape)(char32_t)
 
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t length = SequenceLength(text);
+    const bool is_ascii = static_cast<unsigned char>(text.front()) < 0x80;  // most texts are
+    const std::size_t length = is_ascii ? 1 : SequenceLength(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }

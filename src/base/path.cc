@@ -15,12 +15,15 @@ std::vector<std::string_view> SplitPath(std::string_view path) {
 }
 
 bool IsShortestPath(std::string_view path) {
-  if (!path.starts_with('/') || path.find('\0') != std::string_view::npos) return false;
-  while (!path.empty()) {
-    path.remove_prefix(1);
-    const std::string_view part = path.substr(0, path.find('/'));
+  if (!path.starts_with('/')) return false;
+  std::size_t start = 1;  // of the component
+  for (std::size_t i = 1; i <= path.size(); ++i) {
+    const char c = i == path.size() ? '/' : path[i];
+    if (c == '\0') return false;
+    if (c != '/') continue;
+    const std::string_view part = path.substr(start, i - start);
     if (part.empty() || part == "." || part == "..") return false;
-    path.remove_prefix(part.size());
+    start = i + 1;
   }
   return true;
 }

@@ -20,11 +20,7 @@ std::size_t CountUnhealthy(const Snapshot& snapshot) {
 
 void LogDeviceChanges(Log& log, const Snapshot* before, const Snapshot& after) {
   const std::string& resource = after.spec->name;
-  auto changes = Diff(before, after);
-  // At the start every device is new, so only problems are logged one by one.
-  if (before == nullptr) {
-    std::erase_if(changes, [](const Change& c) { return c.kind == Change::Kind::kAppeared; });
-  }
+  const auto changes = before == nullptr ? ProblemsAtStart(after) : Diff(before, after);
   if (before == nullptr || changes.size() > kMaxChangesLogged) {
     log.Info("device list updated", {{"resource", resource},
                                      {"listed", after.devices.size()},

@@ -252,8 +252,13 @@ void ResourceController::Publish(bool devices_changed) {
     AwaitExpiry();
     if (prober_) prober_->SetDevices(inventory_.Known());
   }
-  inventory_.Publish(prober_ ? [this](const std::string& id) { return prober_->HealthOf(id); }
-                             : Inventory::HealthLookup());
+  const auto health_of = [this](const std::string& id) { return prober_->HealthOf(id); };
+  const auto changed = prober_ ? prober_->TakeChanged() : std::set<std::string>();
+  if (devices_changed) {
+    inventory_.Publish(prober_ ? health_of : Inventory::HealthLookup());
+  } else {
+    inventory_.PublishHealth(changed, health_of);
+  }
   if (inventory_.snapshot() == published_) return;
   const bool first = published_ == nullptr;
   LogDeviceChanges(deps_.plugin.log, published_.get(), *inventory_.snapshot());

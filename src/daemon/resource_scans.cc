@@ -47,6 +47,7 @@ void ResourceController::StartScan() {
                             .before = before,
                             // Explains a resource without devices.
                             .report = before == nullptr || before->devices.empty(),
+                            .names_found = false,
                             .cache = scan_cache_,
                             .cancellation = cancellation_};
   std::optional<DirWatch::Adder> adder;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/format.h"
 #include "base/hash.h"
 
@@ -9,8 +10,7 @@ namespace patchbay {
 namespace {
 
 bool IsSafe(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("._:@+-").find(c) != std::string_view::npos;
+  return IsAlnum(c) || std::string_view("._:@+-").find(c) != std::string_view::npos;
 }
 
 }  // namespace
@@ -19,11 +19,17 @@ std::string DeviceId(std::string_view text, std::size_t longest) {
   const bool has_slash = text.find('/') != std::string_view::npos;
   // "." and ".." would be directories in a path that contains the ID.
   bool lossy = text.empty() || text.size() > longest || text == "." || text == "..";
-  std::string id;
-  for (const char c : text) {
-    // A colon in the text would be indistinguishable from a slash.
-    lossy = lossy || (c != '/' && !IsSafe(c)) || (c == ':' && has_slash);
-    id.push_back(c == '/' ? ':' : IsSafe(c) ? c : '_');
+  std::string id(text);
+  for (char& c : id) {
+    if (c == '/') {
+      c = ':';
+    } else if (!IsSafe(c)) {
+      lossy = true;
+      c = '_';
+    } else if (c == ':') {
+      // It would be indistinguishable from a slash.
+      lossy = lossy || has_slash;
+    }
   }
   if (!lossy) return id;
   const std::string suffix = format("-{:08x}", ShortHash(text));

@@ -124,14 +124,22 @@ std::string HintOnSharedId(std::span<const Candidate> sharing) {
   return format("set id = \"{}\" in the match, which differs for each", id);
 }
 
+/// Usually none is shared, so numbers are only collected and sorted.
 bool SharesNodes(const std::vector<Candidate>& found) {
-  std::unordered_set<NodeKey, NodeKeyHash> seen;
+  std::vector<std::uint64_t> numbers;
+  std::unordered_set<std::string> others;
   for (const Candidate& candidate : found) {
     for (const DeviceNode& node : candidate.device.nodes) {
-      if (!seen.insert(KeyOf(node)).second) return true;
+      NodeKey key = KeyOf(node);
+      if (key.number != 0) {
+        numbers.push_back(key.number);
+      } else if (!others.insert(std::move(key.path)).second) {
+        return true;
+      }
     }
   }
-  return false;
+  std::sort(numbers.begin(), numbers.end());
+  return std::adjacent_find(numbers.begin(), numbers.end()) != numbers.end();
 }
 
 }  // namespace

@@ -34,6 +34,24 @@ Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candid
   return id->Render(variables);
 }
 
+/// Sorts by ID, those with the same ID by label. Sorts indexes, because candidates are large; they
+/// are usually sorted already.
+void SortById(std::vector<Candidate>& found) {
+  const auto less = [](const Candidate& a, const Candidate& b) {
+    if (a.device.id == b.device.id) return a.label() < b.label();
+    return IdLess(a.device.id, b.device.id);
+  };
+  if (std::is_sorted(found.begin(), found.end(), less)) return;
+  std::vector<std::size_t> order(found.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return less(found[a], found[b]); });
+  std::vector<Candidate> sorted;
+  sorted.reserve(found.size());
+  for (const std::size_t i : order) sorted.push_back(std::move(found[i]));
+  found = std::move(sorted);
+}
+
 /// Removes the candidates from `found` for which `reject` returns a reason.
 template <class Reject>
 void RejectIf(std::vector<Candidate>& found, ScanContext& scan, RejectReason reason,
@@ -172,10 +190,7 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
     candidate.device.id = DeviceId(*identity, LongestDeviceId(spec));
     return false;
   });
-  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
-    if (a.device.id == b.device.id) return a.label() < b.label();
-    return IdLess(a.device.id, b.device.id);
-  });
+  SortById(found);
   Discovery discovery;
   // Limits come after the nodes of exclusive resources, which do not count, and before the check
   // for equal IDs, because only one of the devices may remain.
@@ -185,7 +200,8 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   RejectSharedNodes(found, request, scan);
   if (request.report) {
     for (const Candidate& candidate : found) {
-      scan.report().reports()[candidate.device.match].found.push_back(candidate.thing());
+      scan.report().reports()[candidate.device.match].found.push_back(
+          request.names_found ? candidate.thing() : MatchReport::Thing());
     }
   }
 

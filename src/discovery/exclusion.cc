@@ -69,6 +69,7 @@ std::optional<std::string> Exclusion::OfName(const std::string& path) const {
 
 std::optional<std::string> Exclusion::OfNode(const std::string& path,
                                              const std::string& real_path) const {
+  if (empty()) return std::nullopt;
   if (auto why = OfName(path)) return why;
   if (const Glob* glob = FirstMatch(globs_, real_path)) {
     return format("it is a link to {}, which is excluded by {}", real_path, glob->text());

@@ -81,9 +81,8 @@ std::string Paths(const Device& device) {
   return paths;
 }
 
-}  // namespace
-
-std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
+/// Makes one candidate of those of a group, and rejects those without a value.
+std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) {
   std::vector<Candidate> grouped;
   // Indexes in `grouped`, by match, value, and the USB port if the value is text from a device.
   std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> places;
@@ -110,10 +109,25 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
       Merge(std::move(candidate.device), grouped[place->second].device);
     }
   }
+  return grouped;
+}
+
+}  // namespace
+
+std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
+  const auto groups = [](const MatchSpec& m) { return !m.group_by.empty() || m.together; };
+  std::vector<Candidate> grouped = std::ranges::any_of(spec.matches, groups)
+                                       ? MergeGroups(spec, scan)
+                                       : std::exchange(scan.candidates(), {});
   std::erase_if(grouped, [&](Candidate& candidate) {
-    std::sort(candidate.device.nodes.begin(), candidate.device.nodes.end(),
-              [](const DeviceNode& a, const DeviceNode& b) { return IdLess(a.path, b.path); });
-    const auto missing = MissingNode(spec.matches[candidate.device.match], candidate.device);
+    std::vector<DeviceNode>& nodes = candidate.device.nodes;
+    if (nodes.size() > 1) {
+      std::sort(nodes.begin(), nodes.end(),
+                [](const DeviceNode& a, const DeviceNode& b) { return IdLess(a.path, b.path); });
+    }
+    const MatchSpec& match = spec.matches[candidate.device.match];
+    if (!match.together && match.require.empty()) return false;
+    const auto missing = MissingNode(match, candidate.device);
     if (!missing) return false;
     scan.RejectCandidate(candidate, RejectReason::kIncomplete,
                          format("the device \"{}\" needs a node {}; it has {}", candidate.identity,

@@ -34,6 +34,16 @@ std::string NumberText(const DeviceNumber& number) {
                 number.minor);
 }
 
+/// Sorts the entries of a directory, which makes the IDs of their devices ordered, or almost. tmpfs
+/// and devtmpfs return the newest name first.
+void SortByName(std::vector<HostEntry>& entries) {
+  const auto less = [](const HostEntry& a, const HostEntry& b) { return IdLess(a.name, b.name); };
+  std::reverse(entries.begin(), entries.end());
+  if (!std::is_sorted(entries.begin(), entries.end(), less)) {
+    std::sort(entries.begin(), entries.end(), less);
+  }
+}
+
 std::string WrongType(FileType type, NodeType wanted) {
   return format("it is {}, and the type of the match is \"{}\"", Describe(type),
                 kNodeTypeNames[static_cast<std::size_t>(wanted)]);
@@ -130,6 +140,7 @@ const std::vector<HostEntry>& ScanContext::List(
     report_.AddPlace(
         {.place = directory, .pattern = pattern, .seen = seen, .matched = entries->size()});
     listing.entries = std::move(*entries);
+    SortByName(listing.entries);
     listing.seen = seen;
     return listings.insert_or_assign(std::move(key), std::move(listing)).first->second.entries;
   }
@@ -250,11 +261,11 @@ Result<HostNode> ScanContext::Follow(const std::string& path, const HostEntry* e
 /// next path in it.
 Result<HostNode> ScanContext::Resolve(const std::string& path, const HostEntry* entry) {
   if (entry == nullptr || entry->type == FileType::kSymlink) return host_.Resolve(path);
-  std::string directory = DirectoryOf(path);
+  const std::string_view directory = std::string_view(path).substr(0, path.rfind('/'));
   if (directory != last_directory_.first) {
     HostNode real = TRY(host_.Resolve(directory));
     if (real.path == "/") real.path.clear();
-    last_directory_ = {std::move(directory), std::move(real.path)};
+    last_directory_ = {std::string(directory), std::move(real.path)};
   }
   return HostNode{last_directory_.second + "/" + entry->name, entry->type, entry->major,
                   entry->minor, entry->inode};
@@ -292,8 +303,9 @@ std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const Hos
   // Only for device nodes: an editor that saves a regular file changes its inode.
   const bool is_device = node.type == FileType::kCharacter || node.type == FileType::kBlock;
   if (is_device) node.inode = resolved->inode;
-  if (node.real_path != path) WatchNearestExisting(DirectoryOf(node.real_path));
-  if (!IsUtf8(path) || !IsUtf8(node.real_path)) {
+  const bool is_elsewhere = node.real_path != path;
+  if (is_elsewhere) WatchNearestExisting(DirectoryOf(node.real_path));
+  if (!IsUtf8(path) || (is_elsewhere && !IsUtf8(node.real_path))) {
     RejectOnce(path, RejectReason::kBadName,
                "its path is not valid UTF-8, so it cannot be sent to the kubelet");
     return std::nullopt;

@@ -60,11 +60,11 @@ class ScanContext {
   /// the match or the API, for attributes, needs values from sysfs.
   void BeginMatch(const MatchSpec& match, std::size_t index, Api api = Api::kDevicePlugin);
 
-  /// Returns the entries of a directory and watches it. If it does not exist, returns none and
-  /// watches the nearest existing ancestor. Reports a directory that cannot be read. `pattern`
-  /// distinguishes calls for the same directory and match with different `wanted`. The entries of
-  /// an unchanged directory are those of the last scan. The result is valid as long as the scan's
-  /// cache.
+  /// Returns the entries of a directory, ordered by IdLess, and watches it. If it does not exist,
+  /// returns none and watches the nearest existing ancestor. Reports a directory that cannot be
+  /// read. `pattern` distinguishes calls for the same directory and match with different `wanted`.
+  /// The entries of an unchanged directory are those of the last scan. The result is valid as long
+  /// as the scan's cache.
   const std::vector<HostEntry>& List(const std::string& directory, const std::string& pattern,
                                      const std::function<bool(const std::string&)>& wanted);
   /// Returns whether `path` is a directory, following links. Watches it, or the nearest existing

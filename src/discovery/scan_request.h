@@ -59,6 +59,7 @@ struct ScanRequest {
   std::shared_ptr<const Snapshot> before = {};
   std::string wanted_path = {};  ///< a path that the report must include, even if it is truncated
   bool report = false;           ///< report everything that the scan saw
+  bool names_found = true;       ///< name the devices in the report, instead of only counting them
   std::shared_ptr<ScanCache> cache = std::make_shared<ScanCache>();
   std::shared_ptr<const Cancellation> cancellation = {};  ///< of commands; may be null
 };
@@ -112,7 +113,7 @@ struct MatchReport {
   };
 
   std::vector<ScannedPlace> scanned;
-  std::vector<Thing> found;  ///< the devices of the match
+  std::vector<Thing> found;  ///< the devices of the match; empty ones without names_found
   std::vector<Rejected> rejected;
   std::vector<Drop> drops;
   /// Devices for which `not` compared nothing, by the path of their node or in sysfs, and why.

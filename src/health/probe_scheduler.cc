@@ -63,19 +63,18 @@ void ProbeScheduler::SetDevices(const std::vector<Presence>& devices, Time now) 
 
 /// Returns the entry of a device; a new entry has no device yet.
 ProbeScheduler::Entries::iterator ProbeScheduler::Admit(const std::string& id) {
-  const Entry fresh{
-      .device = nullptr,
-      .thresholds = {spec_.failure_threshold, spec_.success_threshold, spec_.before_first},
-      .reason = std::string(kNotProbedYet)};
-  const auto [at, is_new] = entries_.try_emplace(id, fresh);
-  Entry& entry = at->second;
-  if (!is_new && !entry.known) {  // it exists only until its probe ends
-    const Entry old = std::exchange(entry, fresh);
-    entry.run = old.run;
-    entry.hang = old.hang;
-    entry.counts_from = last_run_ + 1;
-  }
-  return at;
+  const auto found = entries_.find(id);
+  if (found != entries_.end() && found->second.known) return found;
+  Entry fresh{.device = nullptr,
+              .thresholds = {spec_.failure_threshold, spec_.success_threshold, spec_.before_first},
+              .reason = std::string(kNotProbedYet)};
+  if (found == entries_.end()) return entries_.emplace(id, std::move(fresh)).first;
+  // The entry exists only until its probe ends.
+  fresh.run = found->second.run;
+  fresh.hang = found->second.hang;
+  fresh.counts_from = last_run_ + 1;
+  found->second = std::move(fresh);
+  return found;
 }
 
 /// An entry remains until its probe has ended, so that no device is probed twice at the same time.
@@ -154,7 +153,9 @@ ProbeScheduler::Change ProbeScheduler::Finish(const std::string& id, std::uint64
   Schedule(*at, entry.due.value_or(std::max(now, next)));
   // While a probe hangs, the device cannot be probed, even if that probe was for its predecessor.
   const bool counts = was_hanging || run >= entry.counts_from;
-  return counts ? RecordResult(entry, outcome) : Change::kNothing;
+  const Change change = counts ? RecordResult(entry, outcome) : Change::kNothing;
+  if (change != Change::kNothing) changed_.insert(id);
+  return change;
 }
 
 ProbeScheduler::Change ProbeScheduler::RecordResult(Entry& entry, const ProbeOutcome& outcome) {

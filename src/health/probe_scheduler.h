@@ -86,6 +86,8 @@ class ProbeScheduler {
 
   /// Returns the health of a device; healthy if it is not known.
   DeviceHealth HealthOf(const std::string& id) const;
+  /// Returns the devices for which Finish has returned a change since the last call.
+  std::set<std::string> TakeChanged() { return std::exchange(changed_, {}); }
 
  private:
   struct Entry {
@@ -116,6 +118,7 @@ class ProbeScheduler {
   Entries entries_;
   std::set<std::pair<Time, std::string_view>> queue_;  ///< keys of entries_ that wait
   std::set<std::string> scheduled_;                    ///< since the last TakeScheduled
+  std::set<std::string> changed_;                      ///< since the last TakeChanged
 };
 
 }  // namespace patchbay

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ class Prober {
   ProbeScheduler::DeviceHealth HealthOf(const std::string& id) const {
     return scheduler_.HealthOf(id);
   }
+  /// Returns the devices whose health changed since the last call, see ProbeScheduler.
+  std::set<std::string> TakeChanged() { return scheduler_.TakeChanged(); }
 
  private:
   void ProbeDue();

@@ -199,7 +199,8 @@ class ResponseBuilder {
       return Fail(ErrorKind::kPrecondition,
                   format("{} of the device \"{}\" is not a device node", host_path, variables.id));
     }
-    TRY(CheckHostPath(resolved->path));
+    // Usually it is the path that was checked above.
+    if (node.container_path || resolved->path != host_path) TRY(CheckHostPath(resolved->path));
     // The group of root is never granted.
     if (spec_.grant_group && resolved->gid != 0) groups_.insert(resolved->gid);
     for (ContainerResponse::DeviceSpec& other : response_.devices) {
@@ -336,39 +337,61 @@ Status ProvideGroups(const ResourceSpec& spec, std::span<const Device> devices,
   return builder.AddGroups();
 }
 
-std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceSpec>& spec,
-                                           const Device& device, std::string_view node_name) {
-  const std::string path = device.nodes.empty() ? device.id : device.nodes.front().path;
-  Variables variables = VariablesOf(device, spec->name, node_name);
-  for (const Template* t : DeviceTemplates(*spec, device.match)) {
-    for (const Template::Field& field : t->fields()) {
-      if (variables.Find(field.name)) continue;
-      return Rejection{path, RejectReason::kMissingVariable,
-                       format("\"{}\" needs \"{}\", which this device does not have{}", t->text(),
-                              field.name, Alternatives(variables, field.name))};
-    }
-  }
+AllocationTrial::AllocationTrial(const ResourceSpec& spec, std::string_view node_name)
+    : spec_(spec) {
   // Nodes are not looked up: they may be missing for a moment only.
-  AllocationContext context;
-  context.resolve = [&device](const std::string& host_path) -> Result<HostNode> {
-    for (const DeviceNode& node : device.nodes) {
+  context_.resolve = [this](const std::string& host_path) -> Result<HostNode> {
+    for (const DeviceNode& node : device_->nodes) {
       if (node.path == host_path)
         return HostNode{node.real_path, node.type, node.major, node.minor, node.inode};
     }
     return HostNode{host_path, FileType::kCharacter, 0, 0};
   };
-  context.holds = [](const HostNode&) { return true; };
-  context.node_name = node_name;
-  ResponseBuilder builder(*spec, context);
-  const std::string id = AdvertisedId(*spec, device.id, 0);
+  context_.holds = [](const HostNode&) { return true; };
+  context_.node_name = node_name;
+}
+
+/// Returns each variable that devices of a match need, with the first template that needs it.
+const std::vector<AllocationTrial::Need>& AllocationTrial::NeedsOf(std::size_t match) {
+  const auto [at, is_new] = needs_.try_emplace(match);
+  std::vector<Need>& needs = at->second;
+  if (!is_new) return needs;
+  for (const Template* t : DeviceTemplates(spec_, match)) {
+    for (const Template::Field& field : t->fields()) {
+      const bool is_known =
+          std::ranges::any_of(needs, [&](const Need& need) { return need.variable == field.name; });
+      if (!is_known) needs.push_back({field.name, t});
+    }
+  }
+  return needs;
+}
+
+std::optional<Rejection> AllocationTrial::ProblemWith(const Device& device) {
+  device_ = &device;
+  const auto rejected = [&](RejectReason reason, std::string detail) {
+    return Rejection{device.nodes.empty() ? device.id : device.nodes.front().path, reason,
+                     std::move(detail)};
+  };
+  Variables variables = VariablesOf(device, spec_.name, context_.node_name);
+  for (const auto& [variable, used_by] : NeedsOf(device.match)) {
+    if (variables.Find(variable)) continue;
+    return rejected(RejectReason::kMissingVariable,
+                    format("\"{}\" needs \"{}\", which this device does not have{}",
+                           used_by->text(), variable, Alternatives(variables, variable)));
+  }
+  ResponseBuilder builder(spec_, context_);
+  const std::string id = AdvertisedId(spec_, device.id, 0);
   variables.id = id;
   Status status = builder.Add(variables);
-  if (status) status = CheckProbe(*spec, variables);
+  if (status) status = CheckProbe(spec_, variables);
   if (status) status = CheckSizes(std::move(builder).Build());
-  if (!status) {
-    return Rejection{path, RejectReason::kBadTemplate, Printable(status.error().message)};
-  }
-  return std::nullopt;
+  if (status) return std::nullopt;
+  return rejected(RejectReason::kBadTemplate, Printable(status.error().message));
+}
+
+std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceSpec>& spec,
+                                           const Device& device, std::string_view node_name) {
+  return AllocationTrial(*spec, node_name).ProblemWith(device);
 }
 
 }  // namespace patchbay

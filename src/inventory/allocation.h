@@ -71,8 +71,32 @@ Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std
 Status ProvideGroups(const ResourceSpec& spec, std::span<const Device> devices,
                      const AllocationContext& context);
 
-/// Returns why a device can never be allocated although it is present: a template lacks a variable
-/// or renders to an invalid value. Nothing for any other device.
+/// Allocates devices of one resource for a test, one after the other.
+class AllocationTrial {
+ public:
+  /// `spec` must outlive it.
+  AllocationTrial(const ResourceSpec& spec, std::string_view node_name);
+  AllocationTrial(const AllocationTrial&) = delete;
+  AllocationTrial& operator=(const AllocationTrial&) = delete;
+
+  /// Returns why a device can never be allocated although it is present: a template lacks a
+  /// variable or renders to an invalid value. Nothing for any other device.
+  std::optional<Rejection> ProblemWith(const Device& device);
+
+ private:
+  struct Need {
+    std::string_view variable;
+    const Template* used_by = nullptr;
+  };
+  const std::vector<Need>& NeedsOf(std::size_t match);
+
+  const ResourceSpec& spec_;
+  AllocationContext context_;
+  const Device* device_ = nullptr;  ///< under test
+  std::map<std::size_t, std::vector<Need>> needs_;
+};
+
+/// Tests one device, see AllocationTrial.
 std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceSpec>& spec,
                                            const Device& device, std::string_view node_name);
 

@@ -14,6 +14,11 @@ namespace {
 
 using Kind = Change::Kind;
 
+void AddProblem(const ListedDevice& first, std::vector<Change>& changes) {
+  if (first.health == Health::kHealthy || first.reason == kNotProbedYet) return;
+  changes.push_back({Kind::kUnhealthy, first.device->id, first.reason});
+}
+
 void Compare(const ListedDevice& before, const ListedDevice& after, std::vector<Change>& changes) {
   const bool first_result = before.reason == kNotProbedYet && after.reason != before.reason;
   if (before.health == after.health && !first_result) return;
@@ -51,6 +56,14 @@ void CompareRejections(const std::vector<Rejection>& before, const std::vector<R
 
 }  // namespace
 
+std::vector<Change> ProblemsAtStart(const Snapshot& first) {
+  std::vector<Change> changes;
+  for (const ListedDevice& listed : first.devices) AddProblem(listed, changes);
+  CompareRejections({}, first.rejected, changes);
+  CompareMounts({}, first.missing_mounts, changes);
+  return changes;
+}
+
 std::vector<Change> Diff(const Snapshot* before, const Snapshot& after) {
   static const Snapshot kNothing;
   if (before == nullptr) before = &kNothing;
@@ -62,9 +75,7 @@ std::vector<Change> Diff(const Snapshot* before, const Snapshot& after) {
       Compare(*old, *now, changes);
     } else {
       changes.push_back({Kind::kAppeared, now->device->id, ""});
-      if (now->health == Health::kUnhealthy && now->reason != kNotProbedYet) {
-        changes.push_back({Kind::kUnhealthy, now->device->id, now->reason});
-      }
+      AddProblem(*now, changes);
     }
   });
   CompareRejections(before->rejected, after.rejected, changes);

@@ -31,4 +31,7 @@ struct Change {
 /// in the number of devices.
 std::vector<Change> Diff(const Snapshot* before, const Snapshot& after);
 
+/// Returns the changes of the first list, where every device is new, without kAppeared.
+std::vector<Change> ProblemsAtStart(const Snapshot& first);
+
 }  // namespace patchbay

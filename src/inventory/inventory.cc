@@ -75,13 +75,13 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
     next.push_back(std::move(old));
   };
 
+  AllocationTrial trial(*spec_, node_name_);
   auto old = tracked_.begin();
   for (Device& device : discovery.devices) {
     for (; old != tracked_.end() && IdLess(old->device->id, device.id); ++old) keep_vanished(*old);
     const bool known = old != tracked_.end() && old->device->id == device.id;
     const bool same = known && *old->device == device;
-    auto problem =
-        same && !is_respecified ? std::nullopt : ProblemWithDevice(spec_, device, node_name_);
+    auto problem = same && !is_respecified ? std::nullopt : trial.ProblemWith(device);
     if (problem) {
       if (known) keep_vanished(*old, problem->detail);
       problems.push_back(std::move(*problem));
@@ -160,7 +160,27 @@ ListedDevice Inventory::Listed(const Tracked& tracked, const HealthLookup& healt
           health.health == Health::kHealthy ? 0 : kUnhealthyRank};
 }
 
+void Inventory::PublishHealth(const std::set<std::string>& changed, const HealthLookup& health_of) {
+  if (snapshot_ == nullptr || has_new_ranks_) return Publish(health_of);
+  std::vector<std::pair<std::size_t, ListedDevice>> updates;  // with their places in both lists
+  for (const std::string& id : changed) {
+    const auto at = std::lower_bound(
+        tracked_.begin(), tracked_.end(), id,
+        [](const Tracked& t, const std::string& wanted) { return IdLess(t.device->id, wanted); });
+    if (at == tracked_.end() || at->device->id != id) continue;
+    const auto place = static_cast<std::size_t>(at - tracked_.begin());
+    ListedDevice listed = Listed(*at, health_of);
+    if (listed != snapshot_->devices[place]) updates.emplace_back(place, std::move(listed));
+  }
+  if (updates.empty()) return;
+  Snapshot snapshot = *snapshot_;
+  ++snapshot.generation;
+  for (auto& [place, listed] : updates) snapshot.devices[place] = std::move(listed);
+  snapshot_ = std::make_shared<const Snapshot>(std::move(snapshot));
+}
+
 void Inventory::Publish(const HealthLookup& health_of) {
+  has_new_ranks_ = false;
   Snapshot snapshot{.spec = spec_,
                     .generation = snapshot_ ? snapshot_->generation + 1 : 1,
                     .devices = {},

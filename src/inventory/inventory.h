@@ -43,7 +43,10 @@ class Inventory {
   std::size_t MergeScan(Discovery discovery, Time now);
 
   /// Sets the IDs of the devices that pods hold. A missing device is not dropped while it is held.
-  void SetHeld(std::set<std::string> ids) { held_ = std::move(ids); }
+  void SetHeld(std::set<std::string> ids) {
+    has_new_ranks_ = has_new_ranks_ || held_ != ids;
+    held_ = std::move(ids);
+  }
 
   /// Drops the missing devices that expired; call it at NextExpiry.
   void Expire(Time now);
@@ -57,6 +60,9 @@ class Inventory {
   /// regardless of its probe. Healthy devices have the lowest rank, then come present ones and
   /// missing ones that pods hold, then the other missing ones, newest first.
   void Publish(const HealthLookup& health_of = nullptr);
+  /// The same if, since the last Publish, only the health of these devices may have changed and no
+  /// other function than SetHeld was called. Copies the other devices from the last snapshot.
+  void PublishHealth(const std::set<std::string>& changed, const HealthLookup& health_of);
   /// The last published snapshot; the same object as long as nothing changed.
   const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
 
@@ -83,6 +89,7 @@ class Inventory {
   std::vector<Rejection> rejected_;
   std::vector<MissingMount> missing_mounts_;
   std::set<std::string> held_;
+  bool has_new_ranks_ = false;   ///< by SetHeld, since the last Publish
   std::size_t max_present_ = 0;  ///< devices present at one time
   std::uint32_t last_vanished_ = 0;
   std::shared_ptr<const Snapshot> snapshot_;  ///< null before the first Publish

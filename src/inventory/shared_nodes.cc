@@ -1,5 +1,6 @@
 #include "inventory/shared_nodes.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
@@ -21,6 +22,9 @@ SharedNodes FindSharedNodes(std::span<const std::shared_ptr<const Snapshot>> sna
     std::string_view path;
     std::vector<Owner> owners;
   };
+  const auto lists = [](const auto& snapshot) { return snapshot && !snapshot->devices.empty(); };
+  if (std::ranges::count_if(snapshots, lists) < 2)
+    return {std::vector<std::size_t>(snapshots.size()), {}};
   std::unordered_map<NodeKey, Shared, NodeKeyHash> nodes;
   for (std::size_t s = 0; s < snapshots.size(); ++s) {
     if (snapshots[s] == nullptr) continue;

@@ -23,8 +23,9 @@ std::size_t UnitBytes(const Snapshot& snapshot, const ListedDevice& listed, std:
                     (snapshot.topology ? TopologyBytes(*listed.device->numa_node) : 0));
 }
 
-/// Returns how many units of each device fit in one list, by index in the snapshot.
-std::vector<int> Fitting(const Snapshot& snapshot) {
+}  // namespace
+
+std::vector<int> FittingUnits(const Snapshot& snapshot) {
   const int replicas = snapshot.spec->replicas;
   std::vector<int> fitting(snapshot.devices.size(), replicas);
   // An upper bound for a unit, so that most lists need no exact calculation.
@@ -51,16 +52,14 @@ std::vector<int> Fitting(const Snapshot& snapshot) {
   return fitting;
 }
 
-}  // namespace
-
 std::size_t UnitsThatFit(const Snapshot& snapshot) {
-  const std::vector<int> fitting = Fitting(snapshot);
+  const std::vector<int> fitting = FittingUnits(snapshot);
   return std::accumulate(fitting.begin(), fitting.end(), std::size_t{0});
 }
 
 v1beta1::ListAndWatchResponse ListMessage(const Snapshot& snapshot) {
   v1beta1::ListAndWatchResponse message;
-  const std::vector<int> fitting = Fitting(snapshot);
+  const std::vector<int> fitting = FittingUnits(snapshot);
   message.mutable_devices()->Reserve(std::accumulate(fitting.begin(), fitting.end(), 0));
   for (std::size_t place = 0; place < fitting.size(); ++place) {
     const ListedDevice& listed = snapshot.devices[place];

@@ -19,6 +19,15 @@ std::string_view TakeNumber(std::string_view text, std::size_t& at) {
   return text.substr(start, at - start);
 }
 
+/// Returns the first index at which the texts can differ: of a byte, or of the number that it is
+/// in.
+std::size_t NumberOrCharAt(std::string_view a, std::string_view b) {
+  std::size_t at = 0;
+  while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
+  while (at > 0 && IsDigit(a[at - 1])) --at;
+  return at;
+}
+
 }  // namespace
 
 std::string_view Name(RejectReason reason) {
@@ -40,7 +49,7 @@ std::string_view Name(RejectReason reason) {
 }
 
 bool IdLess(std::string_view a, std::string_view b) {
-  std::size_t i = 0, j = 0;
+  std::size_t i = NumberOrCharAt(a, b), j = i;
   while (i < a.size() && j < b.size()) {
     if (IsDigit(a[i]) && IsDigit(b[j])) {
       const std::string_view x = TakeNumber(a, i), y = TakeNumber(b, j);

@@ -14,6 +14,10 @@ void VisitPairs(const std::vector<ListedDevice>& before, const std::vector<Liste
   const ListedDevice* const none = nullptr;
   auto old = before.begin();
   for (const ListedDevice& now : after) {
+    if (old != before.end() && old->device == now.device) {  // most devices are in both lists
+      visit(&*old++, &now);
+      continue;
+    }
     for (; old != before.end() && IdLess(old->device->id, now.device->id); ++old) {
       visit(&*old, none);
     }

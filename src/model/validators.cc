@@ -262,6 +262,8 @@ Problem ProblemWithEnvName(const TemplateShape& name) {
 
 bool IsReservedEnv(std::string_view name) {
   return std::any_of(std::begin(kReservedEnv), std::end(kReservedEnv), [&](const auto& reserved) {
+    // Called for every device; most names differ in the first byte.
+    if (name.empty() || name.front() != reserved.name.front()) return false;
     return reserved.is_prefix ? name.starts_with(reserved.name) : name == reserved.name;
   });
 }

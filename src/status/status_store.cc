@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/snapshot_pairs.h"
+
 namespace patchbay {
 namespace {
 
@@ -16,14 +18,13 @@ bool Prune(ProbeResults& probes, const Snapshot* before, const Snapshot& after) 
   }
   if (before == nullptr) return false;
   std::vector<std::string> removed, replaced;
-  for (const ListedDevice& listed : before->devices) {
-    const ListedDevice* const now = FindDevice(after, listed.device->id);
+  VisitPairs(before->devices, after.devices, [&](const ListedDevice* old, const ListedDevice* now) {
     if (now == nullptr) {
-      removed.push_back(listed.device->id);
-    } else if (now->device != listed.device && *now->device != *listed.device) {
-      replaced.push_back(listed.device->id);
+      removed.push_back(old->device->id);
+    } else if (old != nullptr && now->device != old->device && *now->device != *old->device) {
+      replaced.push_back(old->device->id);
     }
-  }
+  });
   if (removed.empty() && replaced.empty()) return false;
   probes.Forget(removed, replaced);
   return true;

@@ -54,6 +54,13 @@ TEST_F(ScanTest, ListsAndWatchesADirectory) {
   EXPECT_TRUE(scan_.complete());
 }
 
+TEST_F(ScanTest, ListsInTheOrderOfIds) {
+  for (const char* name : {"tty10", "a", "tty9", "tty1", "b"}) {
+    tree_.File(std::string("dev/") + name);
+  }
+  EXPECT_THAT(Names("/dev/"), ElementsAre("a", "b", "tty1", "tty9", "tty10"));
+}
+
 /// Scans of one directory with a shared cache.
 class ListingsTest : public ScanTest {
  protected:

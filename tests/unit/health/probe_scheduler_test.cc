@@ -144,6 +144,18 @@ TEST_F(ProbeSchedulerTest, ThresholdsDecideHealthAndLastFailureTheReason) {
   EXPECT_TRUE(Healthy("unknown"));
 }
 
+TEST_F(ProbeSchedulerTest, TakesEachChangedDeviceOnce) {
+  Set({"a", "b"});
+  DueAfter(seconds(6));
+  Fail("a");
+  Succeed("b");
+  EXPECT_THAT(table_->TakeChanged(), IsEmpty());
+  DueAfter(seconds(11));
+  Fail("a");
+  EXPECT_THAT(table_->TakeChanged(), ElementsAre("a"));
+  EXPECT_THAT(table_->TakeChanged(), IsEmpty());
+}
+
 TEST_F(ProbeSchedulerTest, ReportsTheConfiguredHealthBeforeTheFirstProbe) {
   spec_.before_first = Health::kUnhealthy;
   Reset();

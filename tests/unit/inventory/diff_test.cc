@@ -35,6 +35,17 @@ TEST(Diff, ReportsNewUnhealthyDevicesAsAppearedAndUnhealthy) {
                           Change{Kind::kAppeared, "b", ""}));
 }
 
+TEST(ProblemsAtStart, OmitsOnlyThatDevicesAppeared) {
+  Snapshot first = Of({Listed("a", Health::kUnhealthy, "no /dev/control"), Listed("b"),
+                       Listed("c", Health::kUnhealthy, std::string(kNotProbedYet))},
+                      {{"/dev/x", RejectReason::kBadName, "not text"}});
+  first.missing_mounts = {{"/opt/lib", "it is missing"}};
+  auto all = Diff(nullptr, first);
+  std::erase_if(all, [](const Change& change) { return change.kind == Kind::kAppeared; });
+  EXPECT_EQ(ProblemsAtStart(first), all);
+  EXPECT_EQ(all.size(), 3U);
+}
+
 TEST(Diff, ReportsAMissingMountOnce) {
   const Snapshot before = Of({Listed("a")});
   Snapshot after = before;

@@ -354,6 +354,62 @@ TEST_F(InventoryTest, HealthFollowsTheProbes) {
   EXPECT_THAT(Listed(), ElementsAre("a", "b", "c"));
 }
 
+TEST_F(InventoryTest, PublishHealthEqualsPublish) {
+  std::minstd_rand random(1);
+  const auto up_to = [&](int last) { return std::uniform_int_distribution(0, last)(random); };
+  std::map<std::string, ProbeScheduler::DeviceHealth> health;
+  const auto health_of = [&](const std::string& id) { return health[id]; };
+  Inventory whole(Spec(), "node-1");
+  for (int round = 0; round < 300; ++round) {
+    if (round % 10 == 0) {
+      std::vector<Device> devices;
+      for (int i = 0; i < 12; ++i) {
+        if (up_to(2) > 0) devices.push_back(Made("n" + std::to_string(i), 7));
+      }
+      for (Inventory* inventory : {&whole, &inventory_}) {
+        inventory->MergeScan(Found(devices), start_ + seconds(round));
+        inventory->Publish(health_of);
+      }
+    }
+    std::set<std::string> changed, held;
+    for (int i = 0; i < 3; ++i) {
+      const std::string id = "n" + std::to_string(up_to(14));
+      health[id] = up_to(1) == 0
+                       ? ProbeScheduler::DeviceHealth()
+                       : ProbeScheduler::DeviceHealth{Health::kUnhealthy, std::to_string(round)};
+      changed.insert(id);
+      if (round % 7 == 0) held.insert(id);
+    }
+    whole.SetHeld(held);
+    inventory_.SetHeld(held);
+    whole.Publish(health_of);
+    inventory_.PublishHealth(changed, health_of);
+    ASSERT_EQ(inventory_.snapshot()->devices, whole.snapshot()->devices) << "round " << round;
+    ASSERT_EQ(inventory_.snapshot()->generation, whole.snapshot()->generation);
+  }
+}
+
+TEST_F(InventoryTest, PublishHealthSharesTheUnchangedDevices) {
+  Advance(inventory_, Found({Made("a"), Made("b")}), start_);
+  const auto before = inventory_.snapshot();
+  inventory_.PublishHealth({"b", "unknown"}, [](const std::string&) {
+    return ProbeScheduler::DeviceHealth{Health::kUnhealthy, "exit code 1"};
+  });
+  EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
+  EXPECT_EQ(States(*before), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(inventory_.snapshot()->devices[0].device, before->devices[0].device);
+  EXPECT_EQ(inventory_.snapshot()->devices[1].device, before->devices[1].device);
+}
+
+TEST_F(InventoryTest, PublishHealthKeepsTheSnapshotWithoutChanges) {
+  Advance(inventory_, Found({Made("a")}), start_);
+  const auto before = inventory_.snapshot();
+  const auto healthy = [](const std::string&) { return ProbeScheduler::DeviceHealth(); };
+  inventory_.PublishHealth({"a"}, healthy);
+  inventory_.PublishHealth({}, healthy);
+  EXPECT_EQ(inventory_.snapshot(), before);
+}
+
 TEST_F(InventoryTest, VanishedDeviceIsUnhealthyDespiteItsProbe) {
   Advance(inventory_, Found({Made("a")}), start_);
   inventory_.MergeScan(Found({}), start_);

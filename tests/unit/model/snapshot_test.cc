@@ -47,6 +47,22 @@ TEST(IdLess, OrdersNumbersNumerically) {
   }
 }
 
+// Any order of any texts: the start that two texts share is skipped.
+TEST(IdLess, IsAStrictOrder) {
+  std::vector<std::string> texts = {""};
+  for (std::size_t from = 0, length = 0; length < 4; ++length) {
+    for (const std::size_t end = texts.size(); from < end; ++from) {
+      for (const char c : {'0', '1', 'a'}) texts.push_back(texts[from] + c);
+    }
+  }
+  std::sort(texts.begin(), texts.end(), IdLess);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    for (std::size_t j = 0; j < texts.size(); ++j) {
+      ASSERT_EQ(IdLess(texts[i], texts[j]), i < j) << texts[i] << " " << texts[j];
+    }
+  }
+}
+
 TEST(AdvertisedId, HasASuffixOnlyWithReplicas) {
   ResourceSpec spec;
   EXPECT_EQ(AdvertisedId(spec, "x", 0), "x");
