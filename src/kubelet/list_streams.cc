@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "base/format.h"
-#include "kubelet/proto_convert.h"
+#include "kubelet/list_bytes.h"
 #include "rpc/messages.h"
 
 namespace patchbay {
@@ -61,7 +61,7 @@ class ListStreams::Stream final : public ServerCall::Events {
     if (writing_ || finished_ || !unsent_) return;
     unsent_ = false;
     writing_ = true;
-    call_.Write(Serialize(ListMessage(*newest_)));
+    call_.Write(ToBuffer(ListBytes(*newest_)));
   }
 
   void FinishOnce(const grpc::Status& status) {

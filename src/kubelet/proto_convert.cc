@@ -57,25 +57,6 @@ std::size_t UnitsThatFit(const Snapshot& snapshot) {
   return std::accumulate(fitting.begin(), fitting.end(), std::size_t{0});
 }
 
-v1beta1::ListAndWatchResponse ListMessage(const Snapshot& snapshot) {
-  v1beta1::ListAndWatchResponse message;
-  const std::vector<int> fitting = FittingUnits(snapshot);
-  message.mutable_devices()->Reserve(std::accumulate(fitting.begin(), fitting.end(), 0));
-  for (std::size_t place = 0; place < fitting.size(); ++place) {
-    const ListedDevice& listed = snapshot.devices[place];
-    for (int replica = 0; replica < fitting[place]; ++replica) {
-      v1beta1::Device& device = *message.add_devices();
-      device.set_id(AdvertisedId(*snapshot.spec, listed.device->id, replica));
-      const std::string_view health = Name(listed.health);
-      device.set_health(health.data(), health.size());
-      if (snapshot.topology) {
-        device.mutable_topology()->add_nodes()->set_id(*listed.device->numa_node);
-      }
-    }
-  }
-  return message;
-}
-
 PreferenceRequest FromMessage(const v1beta1::ContainerPreferredAllocationRequest& message) {
   return {{message.available_device_ids().begin(), message.available_device_ids().end()},
           {message.must_include_device_ids().begin(), message.must_include_device_ids().end()},

@@ -19,10 +19,6 @@ std::vector<int> FittingUnits(const Snapshot& snapshot);
 /// Returns how many units of a resource (devices times replicas) fit into one list.
 std::size_t UnitsThatFit(const Snapshot& snapshot);
 
-/// Returns the list of a resource in the order of the snapshot: all units, or if not all fit, those
-/// of the devices with the lowest rank.
-v1beta1::ListAndWatchResponse ListMessage(const Snapshot& snapshot);
-
 PreferenceRequest FromMessage(const v1beta1::ContainerPreferredAllocationRequest& message);
 
 /// Fills the message for one container.

@@ -3,6 +3,7 @@
 #include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include "rpc/server_call.h"
@@ -16,6 +17,9 @@ grpc::ByteBuffer Serialize(const Message& message) {
   grpc::SerializationTraits<Message>::Serialize(message, &bytes, &owned);
   return bytes;
 }
+
+/// Returns a buffer with the bytes of a serialized message, without a copy.
+grpc::ByteBuffer ToBuffer(std::string bytes);
 
 /// Returns false if the bytes are not such a message.
 template <class Message>

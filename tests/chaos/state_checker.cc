@@ -36,6 +36,8 @@ constexpr long kDescriptorsOfAResource = 4;
 constexpr long kMinDescriptorsOfAResource = 1;
 constexpr long kDescriptorsOfAProbe = 3;
 constexpr long kMoreDescriptors = 4;
+/// gRPC has one, and the acceptor of the daemon another one.
+constexpr std::size_t kDescriptorsOfAConnection = 2;
 /// The maximum number of threads at rest, apart from those of gRPC, probes and resources. The pools
 /// for scans, commands, servers, shutdown and configuration keep four each; one thread reads the
 /// kubelet's directory; seven belong to the loop, the log, HTTP and the shutdown deadline.
@@ -233,7 +235,8 @@ StateChecker::Measure StateChecker::Now() const {
   const std::size_t connections =
       OpenConnections(world_.daemon.kubelet().directory()).value_or(world_.faults.extra_streams());
   return {static_cast<long>(world_.configuration.resources().size()),
-          static_cast<long>(DescriptorsOf(world_.daemon.pid()) - connections),
+          static_cast<long>(DescriptorsOf(world_.daemon.pid()) -
+                            connections * kDescriptorsOfAConnection),
           static_cast<long>(ThreadsOf(world_.daemon.pid()))};
 }
 

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "kubelet/proto_convert.h"
 
@@ -36,11 +38,31 @@ class RandomSnapshots {
   std::minstd_rand random_{1};
 };
 
+/// Returns the message as protobuf builds it.
+v1beta1::ListAndWatchResponse ExpectedList(const Snapshot& snapshot) {
+  v1beta1::ListAndWatchResponse message;
+  const std::vector<int> fitting = FittingUnits(snapshot);
+  message.mutable_devices()->Reserve(std::accumulate(fitting.begin(), fitting.end(), 0));
+  for (std::size_t place = 0; place < fitting.size(); ++place) {
+    const ListedDevice& listed = snapshot.devices[place];
+    for (int replica = 0; replica < fitting[place]; ++replica) {
+      v1beta1::Device& device = *message.add_devices();
+      device.set_id(AdvertisedId(*snapshot.spec, listed.device->id, replica));
+      const std::string_view health = Name(listed.health);
+      device.set_health(health.data(), health.size());
+      if (snapshot.topology) {
+        device.mutable_topology()->add_nodes()->set_id(*listed.device->numa_node);
+      }
+    }
+  }
+  return message;
+}
+
 TEST(ListBytes, EqualsTheSerializedMessage) {
   RandomSnapshots snapshots;
   for (int i = 0; i < 300; ++i) {
     const Snapshot snapshot = snapshots.Next();
-    ASSERT_EQ(ListBytes(snapshot), ListMessage(snapshot).SerializeAsString()) << "snapshot " << i;
+    ASSERT_EQ(ListBytes(snapshot), ExpectedList(snapshot).SerializeAsString()) << "snapshot " << i;
   }
 }
 
@@ -58,7 +80,7 @@ TEST(ListBytes, IsTruncatedLikeTheMessage) {
     snapshot.devices.push_back({std::move(device), Health::kHealthy, "", i % 7});
   }
   const std::string bytes = ListBytes(snapshot);
-  EXPECT_EQ(bytes, ListMessage(snapshot).SerializeAsString());
+  EXPECT_EQ(bytes, ExpectedList(snapshot).SerializeAsString());
   EXPECT_LE(bytes.size(), kMaxListBytes);
   EXPECT_LT(UnitsThatFit(snapshot), 100'000U);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "kubelet/list_bytes.h"
 
 namespace patchbay {
 namespace {
@@ -35,6 +36,13 @@ Snapshot OnNumaNodes(Snapshot snapshot, const std::vector<int>& nodes) {
   }
   snapshot.topology = true;
   return snapshot;
+}
+
+/// Returns the list that is sent.
+v1beta1::ListAndWatchResponse ListMessage(const Snapshot& snapshot) {
+  v1beta1::ListAndWatchResponse message;
+  EXPECT_TRUE(message.ParseFromString(ListBytes(snapshot)));
+  return message;
 }
 
 TEST(ListMessage, ListsEveryDeviceInOrder) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -218,18 +219,19 @@ TEST_F(DraManagerTest, GivesUpACallAtItsDeadline) {
 }
 
 TEST_F(DraManagerTest, WatchesHealthUntilItExpires) {
-  std::atomic<std::chrono::steady_clock::rep> now = 0;
-  UseKubelet({.clock = [&now] {
-    return std::chrono::steady_clock::time_point(std::chrono::steady_clock::duration(now.load()));
+  // Shared, because the kubelet outlives this function.
+  const auto now = std::make_shared<std::atomic<std::chrono::steady_clock::rep>>(0);
+  UseKubelet({.clock = [now] {
+    return std::chrono::steady_clock::time_point(std::chrono::steady_clock::duration(now->load()));
   }});
   driver_.SetHealth({{"a"}, {"b", ::v1::UNHEALTHY, 100, "broken"}});
   StartRegistered();
   ASSERT_TRUE(Await([&] { return Health().size() == 2; }));
   EXPECT_THAT(Health(), ElementsAre("a=healthy", "b=unhealthy"));
   EXPECT_EQ(kubelet_->Health(kDriver).at(1).message, "broken");
-  now = std::chrono::steady_clock::duration(std::chrono::seconds(31)).count();
+  *now = std::chrono::steady_clock::duration(std::chrono::seconds(31)).count();
   EXPECT_THAT(Health(), ElementsAre("a=unknown", "b=unhealthy"));
-  now = std::chrono::steady_clock::duration(std::chrono::seconds(101)).count();
+  *now = std::chrono::steady_clock::duration(std::chrono::seconds(101)).count();
   EXPECT_THAT(Health(), ElementsAre("a=unknown", "b=unknown"));
 }
 
@@ -290,15 +292,19 @@ TEST_F(DraManagerTest, KeepsTheHealthWhileAnotherInstanceIsDisconnected) {
 }
 
 TEST_F(DraManagerTest, WipesAtStartAndAfterADriverWasDisconnected) {
-  std::mutex mutex;
-  std::vector<std::string> wiped;
-  UseKubelet({.wipe_delay = std::chrono::milliseconds(1), .on_wipe = [&](const std::string& name) {
-                const std::lock_guard lock(mutex);
-                wiped.push_back(name);
-              }});
+  struct Wipes {
+    std::mutex mutex;
+    std::vector<std::string> names;
+  };
+  const auto wiped = std::make_shared<Wipes>();  // the kubelet outlives this function
+  UseKubelet(
+      {.wipe_delay = std::chrono::milliseconds(1), .on_wipe = [wiped](const std::string& name) {
+         const std::lock_guard lock(wiped->mutex);
+         wiped->names.push_back(name);
+       }});
   const auto wipes = [&] {
-    const std::lock_guard lock(mutex);
-    return wiped;
+    const std::lock_guard lock(wiped->mutex);
+    return wiped->names;
   };
   StartRegistered();
   ASSERT_FALSE(wipes().empty());
