@@ -6,8 +6,8 @@
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
 
-#include <atomic>
 #include <charconv>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -56,11 +56,16 @@ class RpcServer::Call final : public ServerCall {
   void SetEvents(Events& events) override { events_ = &events; }
 
   void Write(const grpc::ByteBuffer& response) override {
+    const std::lock_guard lock(mutex_);
     ++pending_;
     stream_.Write(response, &written_);
   }
-  void Finish(const grpc::Status& status) override { stream_.Finish(status, &finished_); }
+  void Finish(const grpc::Status& status) override {
+    const std::lock_guard lock(mutex_);
+    stream_.Finish(status, &finished_);
+  }
   void Finish(const grpc::ByteBuffer& response) override {
+    const std::lock_guard lock(mutex_);
     stream_.WriteAndFinish(response, grpc::WriteOptions(), grpc::Status::OK, &finished_);
   }
 
@@ -81,6 +86,7 @@ class RpcServer::Call final : public ServerCall {
     if (endpoint_ == nullptr) {
       return Finish(grpc::Status(grpc::StatusCode::UNAVAILABLE, "this socket is being removed"));
     }
+    const std::lock_guard lock(mutex_);
     ++pending_;
     stream_.Read(&request_, &read_);
   }
@@ -122,7 +128,10 @@ class RpcServer::Call final : public ServerCall {
 
   /// An operation has ended.
   void OnEnd() {
-    if (--pending_ > 0) return;
+    {
+      const std::lock_guard lock(mutex_);
+      if (--pending_ > 0) return;
+    }
     if (events_ != nullptr) events_->OnDone();
     const auto endpoint = std::move(endpoint_);
     delete this;
@@ -136,8 +145,8 @@ class RpcServer::Call final : public ServerCall {
   std::shared_ptr<Endpoint> endpoint_;  ///< null if the call did not begin there
   Events* events_ = nullptr;
   bool is_canceled_ = false;
-  std::atomic<int> pending_ =
-      2;  ///< operations without an event; OnOver and OnFinished always come
+  std::mutex mutex_;  ///< held while an operation begins, which can be on any thread
+  int pending_ = 2;   ///< operations without an event; OnOver and OnFinished always come
   Event arrived_{this, &Call::OnArrived};
   Event read_{this, &Call::OnRead};
   Event written_{this, &Call::OnWritten};
@@ -159,12 +168,12 @@ Result<std::shared_ptr<RpcServer>> RpcServer::Create() {
   server->acceptor_ = TRY(Acceptor::Start([raw = server->server_.get()](int connection) {
     grpc::AddInsecureChannelFromFd(raw, connection);
   }));
+  new Call(*server);  // deletes itself
   try {
     server->thread_ = std::thread([raw = server.get()] { raw->Run(); });
   } catch (const std::system_error& error) {
     return FailErrno("cannot start a thread", error.code().value());
   }
-  new Call(*server);  // deletes itself
   return server;
 }
 
@@ -172,10 +181,11 @@ RpcServer::~RpcServer() {
   acceptor_.reset();
   if (server_) server_->Shutdown(std::chrono::system_clock::now());
   queue_->Shutdown();
-  if (thread_.joinable()) thread_.join();
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue_->Next(&tag, &ok)) Call::Process(tag, ok);
+  if (thread_.joinable()) {
+    thread_.join();
+  } else {
+    Run();  // the thread could not be started
+  }
 }
 
 void RpcServer::Run() {

@@ -81,7 +81,8 @@ TEST_P(Contract, Case14NothingCanBeWatched) {
     if (process.Wait(0ms) == Process::kCannotEnter) GTEST_SKIP() << "no user namespaces";
     FAIL() << process.log();
   }
-  EXPECT_THAT(process.log(), HasSubstr("cannot watch the kubelet's directory"));
+  // The log is written on a thread of its own.
+  EXPECT_TRUE(process.AwaitLog("cannot watch the kubelet's directory")) << process.log();
   const std::string before = View().endpoint;
   ASSERT_TRUE(kubelet_->Restart());
   EXPECT_TRUE(AwaitServed(kSerialName, before)) << process.log();

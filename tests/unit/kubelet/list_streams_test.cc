@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/format.h"
+#include "deviceplugin.grpc.pb.h"
 #include "kubelet/plugin_server.h"
 #include "support/counting_observer.h"
 #include "support/rpc_server.h"

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "deviceplugin.grpc.pb.h"
 #include "kubelet_sim/kubelet_sim.h"
 #include "rpc/socket_file.h"
 #include "support/counting_observer.h"

@@ -1,16 +1,17 @@
 #include "os/thread_pool.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <future>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -105,43 +106,50 @@ TEST(ThreadPool, JobCanAddAnotherJob) {
   EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
 }
 
-/// Returns the number of threads of this process.
-std::ptrdiff_t Threads() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
-}
-
-/// Waits until this process has `count` threads.
-void AwaitThreads(std::ptrdiff_t count) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (Threads() != count && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-  EXPECT_EQ(Threads(), count);
-}
-
-/// Runs three jobs at the same time.
-void RunThree(ThreadPool& pool) {
+/// Runs three jobs at the same time. Returns the IDs of their threads.
+std::vector<pid_t> RunThree(ThreadPool& pool) {
+  std::vector<pid_t> threads(3);
   Hang hangs[3];
-  for (Hang& hang : hangs) pool.Run({hang.Work()});
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    pool.Run({[&id = threads[i], work = hangs[i].Work()] {
+      id = gettid();
+      work();
+    }});
+  }
   for (Hang& hang : hangs) hang.AwaitBegun();
   for (Hang& hang : hangs) hang.Release();
+  return threads;
+}
+
+/// Waits until only `count` of these threads exist.
+bool AwaitThreads(const std::vector<pid_t>& threads, std::ptrdiff_t count) {
+  const auto exists = [](pid_t thread) {
+    return std::filesystem::exists("/proc/self/task/" + std::to_string(thread));
+  };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (std::ranges::count_if(threads, exists) != count) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::yield();
+  }
+  return true;
 }
 
 TEST(ThreadPool, IdleThreadsEnd) {
-  const std::ptrdiff_t before = Threads();
   ThreadPool pool({.max_running = 3, .patience = hours(1), .max_idle_time = milliseconds(1)});
-  RunThree(pool);
-  AwaitThreads(before);
-  RunThree(pool);  // starts threads again
-  AwaitThreads(before);
+  EXPECT_TRUE(AwaitThreads(RunThree(pool), 0));
+  EXPECT_TRUE(AwaitThreads(RunThree(pool), 0)) << "threads start again";
 }
 
 TEST(ThreadPool, OneIdleThreadStaysIfThePoolStartsAtOnce) {
-  const std::ptrdiff_t before = Threads();
   ThreadPool pool({.max_running = 3,
                    .patience = hours(1),
                    .max_idle_time = milliseconds(1),
                    .starts_at_once = true});
-  RunThree(pool);
-  AwaitThreads(before + 1);
+  const std::vector<pid_t> threads = RunThree(pool);
+  ASSERT_TRUE(AwaitThreads(threads, 1));
+  std::promise<pid_t> next;
+  pool.Run({[&] { next.set_value(gettid()); }});
+  EXPECT_THAT(threads, testing::Contains(next.get_future().get()));
 }
 
 TEST(ThreadPool, OverdueJobFreesItsThread) {
