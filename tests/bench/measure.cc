@@ -44,7 +44,9 @@ double CpuMs(const DaemonProcess& daemon) {
   return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) / 1e6;
 }
 
-int Threads(const DaemonProcess& daemon) {
+int ThreadsAtRest(const DaemonProcess& daemon) {
+  // Idle threads end after five seconds.
+  std::this_thread::sleep_for(std::chrono::seconds(8));
   const std::filesystem::directory_iterator tasks(format("/proc/{}/task", daemon.pid()));
   return static_cast<int>(std::distance(begin(tasks), end(tasks)));
 }

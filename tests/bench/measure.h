@@ -45,7 +45,7 @@ double ResidentMib(const DaemonProcess& daemon);
 double ResidentMibAtRest(const DaemonProcess& daemon);
 /// Returns the CPU time since the start, of all threads.
 double CpuMs(const DaemonProcess& daemon);
-int Threads(const DaemonProcess& daemon);
+int ThreadsAtRest(const DaemonProcess& daemon);
 
 /// Returns a configuration with `count` resources. Each has all nodes of its own directory.
 std::string Config(int count);

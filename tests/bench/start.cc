@@ -28,7 +28,7 @@ struct AtRest {
   double threads;
 
   explicit AtRest(const DaemonProcess& daemon)
-      : resident_mib(ResidentMibAtRest(daemon)), threads(Threads(daemon)) {}
+      : resident_mib(ResidentMibAtRest(daemon)), threads(ThreadsAtRest(daemon)) {}
 };
 
 /// Creates one node for each resource, and starts the daemon. Returns the time before.
