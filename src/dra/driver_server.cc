@@ -64,43 +64,43 @@ class ClaimReply {
   const RequestedClaims request_;
 };
 
-/// Begins a call of `method`, a function of ClaimService.
-template <class Results, class Response, class Method, class Request>
-void Run(const DriverServer::Backend& backend, DriverRpc rpc, Method method, ServerCall& call,
-         const Request& request) {
-  std::stop_source cancel;
-  const auto reply =
-      UnaryReply::Begin(call, ReportTo(backend.observer, rpc), backend.pending, backend.driver,
-                        [cancel]() mutable { cancel.request_stop(); });
-  auto claims = ReadClaims(request);
-  if (!claims) {
-    reply->Finish(Failure(std::move(claims).error()));
-    return;
-  }
-  std::vector<ClaimKey> valid = claims->claims;
-  const ClaimCall limits{DeadlineOf(call), cancel.get_token()};
-  const auto pending = std::make_shared<ClaimReply<Response>>(reply, *std::move(claims));
-  if (valid.empty()) return;
-  (backend.claims.get()->*method)(std::move(valid), limits,
-                                  [pending](const Results& results) { pending->Finish(results); });
+template <class Results>
+using ClaimMethod = void (ClaimService::*)(std::vector<ClaimKey>, ClaimCall,
+                                           std::function<void(Results)>);
+
+/// Returns the handler that passes a call on to a function of ClaimService.
+template <class Request, class Response, class Results>
+RpcHandler ClaimHandler(const DriverServer::Backend& backend, DriverRpc rpc,
+                        ClaimMethod<Results> method) {
+  return HandlerOf<Request>(kMaxClaimRequestBytes, [=](ServerCall& call, const auto& request) {
+    std::stop_source cancel;
+    const auto reply =
+        UnaryReply::Begin(call, ReportTo(backend.observer, rpc), backend.pending, backend.driver,
+                          [cancel]() mutable { cancel.request_stop(); });
+    auto claims = ReadClaims(request);
+    if (!claims) {
+      reply->Finish(Failure(std::move(claims).error()));
+      return;
+    }
+    std::vector<ClaimKey> valid = claims->claims;
+    const ClaimCall limits{DeadlineOf(call), cancel.get_token()};
+    const auto pending = std::make_shared<ClaimReply<Response>>(reply, *std::move(claims));
+    if (valid.empty()) return;
+    (backend.claims.get()->*method)(
+        std::move(valid), limits, [pending](const Results& results) { pending->Finish(results); });
+  });
 }
 
 template <class Request, class Response>
 RpcHandler PrepareHandler(const DriverServer::Backend& backend) {
-  return HandlerOf<Request>(
-      kMaxClaimRequestBytes, [backend](ServerCall& call, const auto& request) {
-        Run<PrepareResults, Response>(backend, DriverRpc::kNodePrepareResources,
-                                      &ClaimService::Prepare, call, request);
-      });
+  return ClaimHandler<Request, Response>(backend, DriverRpc::kNodePrepareResources,
+                                         &ClaimService::Prepare);
 }
 
 template <class Request, class Response>
 RpcHandler UnprepareHandler(const DriverServer::Backend& backend) {
-  return HandlerOf<Request>(
-      kMaxClaimRequestBytes, [backend](ServerCall& call, const auto& request) {
-        Run<UnprepareResults, Response>(backend, DriverRpc::kNodeUnprepareResources,
-                                        &ClaimService::Unprepare, call, request);
-      });
+  return ClaimHandler<Request, Response>(backend, DriverRpc::kNodeUnprepareResources,
+                                         &ClaimService::Unprepare);
 }
 
 template <class Request, class Response>

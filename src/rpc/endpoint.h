@@ -34,14 +34,15 @@ class Endpoint {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
   }
+  /// Waits until no call is running.
   void AwaitIdle() {
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [this] { return calls_ == 0; });
   }
-  /// Returns false if calls are still running at that time.
-  bool AwaitIdleUntil(std::chrono::steady_clock::time_point time) {
+  /// Waits until then at most.
+  void AwaitIdleUntil(std::chrono::steady_clock::time_point time) {
     std::unique_lock lock(mutex_);
-    return idle_.wait_until(lock, time, [this] { return calls_ == 0; });
+    idle_.wait_until(lock, time, [this] { return calls_ == 0; });
   }
 
  private:
