@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <system_error>
 #include <utility>
 
 namespace patchbay {
@@ -26,36 +27,22 @@ ShutdownWatchdog::ShutdownWatchdog(std::vector<int> signals, Loop& loop, std::fu
   // path lookup would never handle it, so only the thread of the watchdog receives signals.
   const sigset_t set = SetOf(signals_);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  last_act_thread_ = std::thread([this] { Act(); });
-  try {
-    thread_ = std::thread([this, set] {
-      pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-      own_loop_.Run();
-    });
-  } catch (...) {
-    End();
-    throw;
-  }
+  thread_ = std::thread([this, set] {
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    own_loop_.Run();
+  });
 }
 
 ShutdownWatchdog::~ShutdownWatchdog() {
-  End();
-  own_loop_.Stop();
-  thread_.join();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_late_) own_loop_.Stop();
+  }
+  thread_.join();  // if it is late, until the process exits
   ends_ = Subscription();
   for (const int number : signals_) std::signal(number, SIG_IGN);
   const sigset_t set = SetOf(signals_);
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-}
-
-/// Returns if kLimit has not passed yet. Otherwise the join lasts until the process exits.
-void ShutdownWatchdog::End() {
-  {
-    const std::lock_guard lock(mutex_);
-    ended_in_time_ = !is_late_;
-  }
-  changed_.notify_one();
-  last_act_thread_.join();
 }
 
 void ShutdownWatchdog::SetLastAct(std::function<void()> f) {
@@ -68,27 +55,21 @@ void ShutdownWatchdog::Begin(int code) {
 }
 
 void ShutdownWatchdog::Start(int code) {
-  if (limit_) return;
-  limit_ = own_loop_.After(kLimit, [this, code] {
-    {
-      const std::lock_guard lock(mutex_);
-      if (ended_in_time_) return;
-      is_late_ = true;
-      code_ = code;
-    }
-    changed_.notify_one();
-    limit_ = own_loop_.After(kLastActLimit, [code] { std::_Exit(code); });
-  });
+  if (!limit_) limit_ = own_loop_.After(kLimit, [this, code] { OnLate(code); });
 }
 
-void ShutdownWatchdog::Act() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return is_late_ || ended_in_time_; });
-  if (!is_late_) return;
-  const auto last_act = last_act_;
-  lock.unlock();
-  if (last_act) last_act();
-  std::_Exit(code_);
+void ShutdownWatchdog::OnLate(int code) {
+  const std::lock_guard lock(mutex_);
+  is_late_ = true;
+  limit_ = own_loop_.After(kLastActLimit, [code] { std::_Exit(code); });
+  try {
+    std::thread([last_act = last_act_, code] {
+      if (last_act) last_act();
+      std::_Exit(code);
+    }).detach();
+  } catch (const std::system_error&) {
+    std::_Exit(code);
+  }
 }
 
 }  // namespace patchbay

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -12,8 +11,8 @@
 
 namespace patchbay {
 
-/// Exits the process if a shutdown takes too long. It runs on its own threads, because anything can
-/// delay the shutdown, the loop included. The constructor starts them, because it may be impossible
+/// Exits the process if a shutdown takes too long. It runs on its own thread, because anything can
+/// delay the shutdown, the loop included. The constructor starts it, because it may be impossible
 /// to start threads later. Construct it before any thread that may hang: it blocks the signals in
 /// the calling thread and in threads that are started later.
 class ShutdownWatchdog {
@@ -34,7 +33,8 @@ class ShutdownWatchdog {
   static_assert(kLimit + kLastActLimit < std::chrono::seconds(2));
 
   /// Sets the function to call when kLimit has passed. It runs on a separate thread, and the
-  /// process exits kLastActLimit later even if it hangs. Thread-safe.
+  /// process exits kLastActLimit later even if it hangs. If no thread can be started, the process
+  /// exits without it. Thread-safe.
   void SetLastAct(std::function<void()> f);
 
   /// Begins the shutdown with exit code `code`, unless it has begun. Thread-safe.
@@ -42,20 +42,15 @@ class ShutdownWatchdog {
 
  private:
   void Start(int code);
-  void Act();
-  void End();
+  void OnLate(int code);
 
   const std::vector<int> signals_;
   AsioLoop own_loop_;  ///< runs on `thread_`, which also owns the next two members
   std::optional<Subscription> limit_;
   Subscription ends_;
-  std::mutex mutex_;  ///< protects the members up to `code_`
-  std::condition_variable changed_;
+  std::mutex mutex_;  ///< protects the next two members
   std::function<void()> last_act_;
   bool is_late_ = false;
-  bool ended_in_time_ = false;
-  int code_ = 0;
-  std::thread last_act_thread_;
   std::thread thread_;
 };
 

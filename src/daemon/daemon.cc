@@ -41,14 +41,8 @@ constexpr ThreadPool::Options kCommandThreads{.max_running = 8, .max_overdue = 1
 constexpr ThreadPool::Options kServerThreads{
     .max_running = 4, .max_overdue = 1000, .starts_at_once = true};
 /// For the kubelet's directory: one check at a time. Shutdown does not wait for it.
-constexpr ThreadPool::Options kDirectoryThreads{.max_overdue = 1,
-                                                .max_idle = 1,
-                                                .starts_at_once = true,
-                                                .end_patience = std::chrono::milliseconds(0)};
-constexpr ThreadPool::Options kShutdownThreads{.max_running = 4,
-                                               .max_overdue = 1000,
-                                               .starts_at_once = true,
-                                               .end_patience = std::chrono::milliseconds(0)};
+constexpr ThreadPool::Options kDirectoryThreads{
+    .max_overdue = 1, .max_idle = 1, .end_patience = std::chrono::milliseconds(0)};
 
 }  // namespace
 
@@ -76,7 +70,6 @@ Daemon::Daemon(AsioLoop& loop, Log& log, Options options)
       commands_(kCommandThreads),
       servers_(kServerThreads),
       directory_pool_(kDirectoryThreads),
-      shutdown_worker_(kShutdownThreads),
       metrics_({.version = options_.version,
                 .revision = options_.revision,
                 .node_name = options_.node_name,

@@ -135,8 +135,7 @@ class Daemon {
   ThreadPool scanner_;
   ThreadPool commands_;
   ThreadPool servers_;
-  ThreadPool directory_pool_;  ///< for checks of the kubelet's directory
-  ThreadPool shutdown_worker_;
+  ThreadPool directory_pool_;       ///< for checks of the kubelet's directory
   std::shared_ptr<RpcServer> rpc_;  ///< serves all sockets for the kubelet
   const std::shared_ptr<PendingCalls> pending_calls_ = std::make_shared<PendingCalls>();
   const std::shared_ptr<SharedConnection> kubelet_connection_ =

@@ -215,7 +215,7 @@ void Daemon::ReconcileWaitingSoon() {
     reconcile_ = Subscription();
     ReconcileWaiting();
     // Removing series is too slow for the loop. A resource that has returned keeps its series.
-    shutdown_worker_.Run(
+    servers_.Run(
         {.work = [gone = std::exchange(ended_observers_, {})]() mutable { gone.clear(); }});
   });
 }
@@ -304,7 +304,6 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
   const ResourceController::Dependencies deps{
       scanner_,
       commands_,
-      shutdown_worker_,
       host_,
       device_dirs_.get(),
       probes_,

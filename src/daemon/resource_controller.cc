@@ -202,7 +202,7 @@ std::function<void()> ResourceController::AfterPrograms(std::function<void()> do
   return [this, done = std::move(done)] {
     cancellation_->Trigger();
     on_programs_ended_ = done;
-    deps_.shutdown_worker.Run(
+    deps_.commands.Run(
         deps_.plugin.loop,
         [hooks = hooks_] {
           hooks->End();

@@ -30,8 +30,7 @@ class ResourceController {
   /// They outlive the controller.
   struct Dependencies {
     ThreadPool& scanner;
-    ThreadPool& commands;         ///< for scans that run commands, which may take long
-    ThreadPool& shutdown_worker;  ///< for waiting until programs have ended
+    ThreadPool& commands;  ///< for scans that run commands, and for waiting until programs end
     HostRoot host;
     const DirWatch* watch;  ///< of all resources; may be null
     ProbePool& probes;

@@ -25,10 +25,9 @@ using boost::system::error_code;
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
 /// Slow responses use only data of this process, so they never hang. That data belongs to the
-/// daemon, so shutdown waits for them.
-const ThreadPool::Options kSlow{.patience = std::chrono::hours(24),
-                                .starts_at_once = true,
-                                .end_patience = std::chrono::hours(24)};
+/// daemon, so shutdown waits for them. Prometheus can wait longer than a kubelet that starts a pod.
+const ThreadPool::Options kSlow{
+    .patience = std::chrono::hours(24), .niceness = 10, .end_patience = std::chrono::hours(24)};
 
 error_code TooManyFiles() {
   return boost::system::errc::make_error_code(boost::system::errc::too_many_files_open_in_system);

@@ -35,6 +35,9 @@ constexpr std::size_t kManySockets = 100;
 constexpr int kThrottleFactor = 10;
 constexpr std::chrono::milliseconds kMaxThrottle{500};
 
+/// The pause after the system could not create a thread for a check.
+constexpr std::chrono::seconds kThreadPause{1};
+
 /// Returns `path`, or its nearest parent directory that exists.
 std::string NearestDirectory(std::string path) {
   struct stat info;
@@ -157,12 +160,23 @@ void KubeletDir::Check() {
   const auto now = loop_.Now();
   paid_until_ = std::max(paid_until_, now) + kTimePerCheck;
   const auto adder = watch_ ? std::optional(watch_->adder()) : std::nullopt;
-  pool_.Run(
+  const bool runs = pool_.TryRun(
       loop_,
       [options = options_, adder, known = identity_, is_first = !has_checked_] {
         return Contents::Read(options, adder, known, is_first);
       },
       lifetime_.Guard([this, now](const Contents& contents) { OnChecked(contents, now); }));
+  const bool was_starved = std::exchange(is_starved_, !runs);
+  if (runs) return;
+  if (!was_starved) {
+    log_.Warning("cannot check the kubelet's directory; trying again",
+                 {{"path", options_.directory},
+                  {"reason",
+                   "cannot start a thread; raise the limit of processes, which is pids.max of the "
+                   "cgroup, or ulimit -u"}});
+  }
+  is_checking_ = false;
+  timer_ = loop_.After(kThreadPause, [this] { Check(); });
 }
 
 void KubeletDir::OnChecked(const Contents& contents, Loop::Time asked) {

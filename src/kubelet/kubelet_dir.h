@@ -24,7 +24,7 @@ namespace patchbay {
 /// files, one per device list, cause no check. Frequent changes cause at most 20 checks per second.
 ///
 /// Belongs to the loop thread. A check can hang, so it runs in the pool, one at a time; while it
-/// hangs, no event is reported.
+/// hangs, no event is reported. Without a thread for it, it is tried again each second.
 class KubeletDir {
  public:
   struct Events {
@@ -78,6 +78,7 @@ class KubeletDir {
   std::unique_ptr<DirWatch> watch_;
   bool watching_ = true;  ///< as last reported
   bool is_checking_ = false;
+  bool is_starved_ = false;       ///< there was no thread for the last check
   bool has_checked_ = false;      ///< at least one check has ended
   bool check_pending_ = false;    ///< another check is needed
   Loop::Time paid_until_{};       ///< grows with each check; if too far ahead, the next one waits

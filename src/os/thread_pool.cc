@@ -8,6 +8,8 @@
 
 #include "os/thread_pool.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
@@ -117,7 +119,10 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
   }
 
   void StartThread() {
-    std::thread([self = shared_from_this()] { self->Work(); }).detach();
+    std::thread([self = shared_from_this()] {
+      if (self->options_.niceness != 0) setpriority(PRIO_PROCESS, 0, self->options_.niceness);
+      self->Work();
+    }).detach();
     ++idle_;
   }
 

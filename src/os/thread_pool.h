@@ -36,6 +36,7 @@ class ThreadPool {
     /// If true, the first thread starts with the pool and one stays, so that a job never waits for
     /// the system to create a thread. If false, threads start on demand.
     bool starts_at_once = false;
+    int niceness = 0;  ///< of the threads, as in nice(1): with 19 they get the least CPU time
     std::chrono::milliseconds end_patience{500};
   };
 
@@ -68,19 +69,31 @@ class ThreadPool {
   /// Runs `work` in the pool, then `done` with its result on `loop`.
   template <class Work, class Done>
   void Run(Loop& loop, Work work, Done done) {
-    auto result = std::make_shared<std::optional<decltype(work())>>();
-    Run(Job{.work = [result, work = std::move(work)]() mutable { result->emplace(work()); },
-            .then =
-                [&loop, result, done = std::move(done)]() mutable {
-                  loop.Post(
-                      [result, done = std::move(done)]() mutable { done(std::move(**result)); });
-                }});
+    Run(JobOf(loop, std::move(work), std::move(done)));
+  }
+  /// The same, but refuses the job, and returns false, if the system cannot create a thread for it.
+  template <class Work, class Done>
+  bool TryRun(Loop& loop, Work work, Done done) {
+    Job job = JobOf(loop, std::move(work), std::move(done));
+    job.needs_thread = true;
+    return Run(std::move(job));
   }
 
   /// Returns the time since the oldest unfinished job was passed to Run, or zero if there is none.
   Clock::duration OldestAge(Time now) const;
 
  private:
+  template <class Work, class Done>
+  static Job JobOf(Loop& loop, Work work, Done done) {
+    auto result = std::make_shared<std::optional<decltype(work())>>();
+    return {
+        .work = [result, work = std::move(work)]() mutable { result->emplace(work()); },
+        .then =
+            [&loop, result, done = std::move(done)]() mutable {
+              loop.Post([result, done = std::move(done)]() mutable { done(std::move(**result)); });
+            }};
+  }
+
   class State;
   std::shared_ptr<State> state_;
 };

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <thread>
 
+#include "support/process.h"
+
 namespace patchbay {
 namespace {
 
@@ -58,6 +60,13 @@ TEST(ShutdownWatchdogDeathTest, ExitsIfTheFinalActionHangs) {
         while (true) pause();
       },
       testing::ExitedWithCode(3), "");
+}
+
+TEST(ShutdownWatchdog, HasOneThread) {
+  AsioLoop loop;
+  const std::size_t before = test::ThreadsOf(getpid());
+  const ShutdownWatchdog deadline({}, loop, Ignore);
+  EXPECT_EQ(test::ThreadsOf(getpid()), before + 1);
 }
 
 TEST(ShutdownWatchdog, NotifiesTheLoopOfASignal) {
@@ -125,6 +134,7 @@ void LetThereBeNoMoreThreads() {
   }
 }
 
+/// Only the last act is omitted.
 TEST(ShutdownWatchdogDeathTest, BeginNeedsNoNewThread) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";
   GTEST_FLAG_SET(death_test_style, "threadsafe");

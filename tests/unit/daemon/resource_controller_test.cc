@@ -34,7 +34,6 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
     const ResourceController::Dependencies deps{
         scanner_,
         commands_,
-        ends_,
         HostRoot(tree_.path()),
         watch_.get(),
         probes_,
@@ -116,7 +115,6 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
   ProbePool probes_{loop_, 8};
   ThreadPool scanner_{{.patience = minutes(10)}};
   ThreadPool commands_;
-  ThreadPool ends_;
   ThreadPool servers_;
   const std::shared_ptr<SharedConnection> connection_ = std::make_shared<SharedConnection>();
   std::optional<ResourceController> controller_;

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -399,6 +401,51 @@ TEST_F(KubeletDirTest, CheckRestartsTheTimer) {
   AwaitCheck();
   EXPECT_EQ(loop_.timers(), 1U);
   EXPECT_EQ(loop_.UntilNextTimer(), 60s);
+}
+
+/// Prevents a process that is not root's from starting threads, until AllowThreads.
+bool ForbidThreads() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NPROC, &limit) == 0 && (limit.rlim_cur = 0, true) &&
+         setrlimit(RLIMIT_NPROC, &limit) == 0 && setuid(65534) == 0;
+}
+void AllowThreads() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NPROC, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NPROC, &limit);
+}
+
+/// Returns 0 if the kubelet is found as soon as there is a thread for the check.
+int CheckWithoutThreads() {
+  test::FakeLoop loop;
+  const test::TempTree tree;
+  const UniqueFd socket = test::BindSocket(tree.path("kubelet.sock"), false);
+  if (chmod(tree.path().c_str(), 0755) != 0 || !ForbidThreads()) return 0;
+  std::ostringstream text;
+  Log log{LogLevel::kDebug, LogFormat::kText, text};
+  ThreadPool pool;
+  int found = 0;
+  KubeletDir dir(loop, pool, log, KubeletDir::Options{tree.path(), "00000001", 60s},
+                 KubeletDir::Events{.on_kubelet = [&](auto, const auto&) { ++found; },
+                                    .on_kubelet_lost = [] {},
+                                    .on_sockets = [](const auto&, auto) {},
+                                    .on_dead = [](const std::string&) {}});
+  dir.Start();
+  loop.Advance(1s);
+  if (dir.is_checking() || found != 0) return 2;
+  const std::string logged = text.str();
+  const auto warning = logged.find("raise the limit of processes");
+  if (warning == std::string::npos) return 3;
+  if (logged.find("raise the limit of processes", warning + 1) != std::string::npos) return 4;
+  AllowThreads();
+  loop.Advance(1s);
+  return loop.RunUntil([&] { return found == 1; }) ? 0 : 5;
+}
+
+TEST(KubeletDirDeathTest, ChecksAgainWhenThereIsAThread) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(CheckWithoutThreads()), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -309,6 +309,14 @@ TEST(ThreadPool, HangInTheKernelDoesNotBlockOtherJobs) {
   ended.get_future().wait();
 }
 
+TEST(ThreadPool, SetsTheNicenessOfItsThreads) {
+  ThreadPool pool({.niceness = 7});
+  std::promise<int> niceness;
+  pool.Run({[&] { niceness.set_value(getpriority(PRIO_PROCESS, 0)); }});
+  EXPECT_EQ(niceness.get_future().get(), 7);
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), 0);
+}
+
 /// Prevents the process from starting further threads.
 bool TakeThreads() {
   const rlimit none = {0, 0};
