@@ -59,9 +59,9 @@ void BenchOneAllocate(Report& report) {
   const auto of_plugin = [&](double CallTimes::*time) {
     return OverRounds(rounds, [&](const CallRound& round) { return round[kPlugin].*time; });
   };
-  const auto to_empty = [&](double CallTimes::*allocate, double CallTimes::*empty) {
+  const auto to_empty = [&](Called server, double CallTimes::*allocate, double CallTimes::*empty) {
     return OverRounds(rounds, [&](const CallRound& round) {
-      return round[kPlugin].*allocate / round[kPlugin].*empty;
+      return round[server].*allocate / round[server].*empty;
     });
   };
   const auto to_bare = [&](Called bare) {
@@ -73,10 +73,13 @@ void BenchOneAllocate(Report& report) {
   report.Add("empty call, p99", of_plugin(&CallTimes::empty_p99));
   report.Add("Allocate, p50", of_plugin(&CallTimes::allocate_p50));
   report.Add("Allocate, p99", of_plugin(&CallTimes::allocate_p99));
+  report.Add("first Allocate after other work, p50", of_plugin(&CallTimes::first_p50));
   report.Add("Allocate / empty call, p50",
-             to_empty(&CallTimes::allocate_p50, &CallTimes::empty_p50));
+             to_empty(kPlugin, &CallTimes::allocate_p50, &CallTimes::empty_p50));
+  report.Add("the same of the bare completion queue, p50",
+             to_empty(kQueue, &CallTimes::allocate_p50, &CallTimes::empty_p50));
   report.Add("Allocate / empty call, p99",
-             to_empty(&CallTimes::allocate_p99, &CallTimes::empty_p99));
+             to_empty(kPlugin, &CallTimes::allocate_p99, &CallTimes::empty_p99));
   report.Add("Allocate / bare callback server, p50", to_bare(kCallback));
   report.Add("Allocate / bare synchronous server, p50", to_bare(kSynchronous));
   report.Add("Allocate / bare completion queue, p50", to_bare(kQueue));

@@ -14,7 +14,8 @@
 namespace patchbay::bench {
 namespace {
 
-constexpr int kCallRounds = 16, kCallTurns = 400;  // of each server in a round
+/// Each server is called kCallsInARow times, then the next one, kCallBlocks times in each round.
+constexpr int kCallRounds = 16, kCallBlocks = 20, kCallsInARow = 20;
 
 [[noreturn]] void FailCalls(const std::string& what) {
   std::fprintf(stderr, "calls: %s\n", what.c_str());
@@ -30,20 +31,21 @@ class CalledServer {
     request_.add_container_requests()->add_devices_ids(device);
   }
 
-  /// Measures an empty call and an Allocate. The call before them has the server, and not the one
-  /// of the previous turn, in the caches of the CPU.
-  void TakeTurn(bool allocate_first) {
+  /// Measures Allocate and empty calls alternately. Before the first Allocate, the caches of the
+  /// CPU have another server and the empty call, so it is measured separately.
+  void TakeTurn() {
     Empty();
-    if (allocate_first) allocate_.push_back(Allocate());
-    empty_.push_back(Empty());
-    if (!allocate_first) allocate_.push_back(Allocate());
+    first_.push_back(Allocate());
+    for (int i = 0; i < kCallsInARow; ++i) {
+      empty_.push_back(Empty());
+      allocate_.push_back(Allocate());
+    }
   }
 
   CallTimes EndRound() {
     const CallTimes times{Quantile(empty_, 0.5), Quantile(empty_, 0.99), Quantile(allocate_, 0.5),
-                          Quantile(allocate_, 0.99)};
-    empty_.clear();
-    allocate_.clear();
+                          Quantile(allocate_, 0.99), Quantile(first_, 0.5)};
+    for (auto* samples : {&empty_, &allocate_, &first_}) samples->clear();
     return times;
   }
 
@@ -71,16 +73,12 @@ class CalledServer {
   std::unique_ptr<v1beta1::DevicePlugin::Stub> stub_;
   v1beta1::AllocateRequest request_;
   v1beta1::AllocateResponse response_;
-  std::vector<double> empty_, allocate_;
+  std::vector<double> empty_, allocate_, first_;
 };
 
 void TakeTurns(std::vector<CalledServer>& servers) {
-  for (std::size_t turn = 0; turn < kCallTurns; ++turn) {
-    // Each server comes after each other one, and each kind of call first, equally often.
-    const std::size_t first = turn / 2;
-    for (std::size_t i = 0; i < servers.size(); ++i) {
-      servers[(first + i) % servers.size()].TakeTurn(turn % 2 == 0);
-    }
+  for (int block = 0; block < kCallBlocks; ++block) {
+    for (CalledServer& server : servers) server.TakeTurn();
   }
 }
 
@@ -102,7 +100,7 @@ std::vector<CallRound> MeasureCalls(const std::vector<std::string>& sockets,
   std::vector<CallRound> rounds(kCallRounds, CallRound(sockets.size()));
   for (CallRound& round : rounds) {
     for (CallTimes& of : round) {
-      numbers >> of.empty_p50 >> of.empty_p99 >> of.allocate_p50 >> of.allocate_p99;
+      numbers >> of.empty_p50 >> of.empty_p99 >> of.allocate_p50 >> of.allocate_p99 >> of.first_p50;
     }
   }
   if (!numbers) FailCalls("numbers are missing");
@@ -122,8 +120,8 @@ int CallPlugins(const std::vector<std::string>& arguments) {
     TakeTurns(servers);
     for (CalledServer& server : servers) {
       const CallTimes times = server.EndRound();
-      std::printf("%.6f %.6f %.6f %.6f\n", times.empty_p50, times.empty_p99, times.allocate_p50,
-                  times.allocate_p99);
+      std::printf("%.6f %.6f %.6f %.6f %.6f\n", times.empty_p50, times.empty_p99,
+                  times.allocate_p50, times.allocate_p99, times.first_p50);
     }
   }
   return 0;

@@ -9,6 +9,7 @@ namespace patchbay::bench {
 /// Times in ms of the calls to one server in one round. An empty call is GetDevicePluginOptions.
 struct CallTimes {
   double empty_p50, empty_p99, allocate_p50, allocate_p99;
+  double first_p50;  ///< of the first Allocate after calls to other servers
 };
 
 /// One round of calls, by server.
