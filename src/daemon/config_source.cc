@@ -17,10 +17,8 @@ constexpr std::chrono::seconds kWriterPause{1};
 constexpr std::chrono::seconds kWriterPatience{10};
 /// A load that takes longer than this is logged, because its file system may hang.
 constexpr std::chrono::seconds kAnswerLimit{10};
-constexpr ThreadPool::Options kConfigThreads{.max_running = 2,
-                                             .max_overdue = 8,
-                                             .starts_at_once = true,
-                                             .end_patience = std::chrono::milliseconds(200)};
+constexpr ThreadPool::Options kConfigThreads{
+    .max_running = 2, .max_overdue = 8, .end_patience = std::chrono::milliseconds(200)};
 
 std::string TextOf(const SourceLocation& place) {
   if (place.line == 0) return place.file;
@@ -103,7 +101,10 @@ void ConfigSource::AwaitLoad() {
     answer_ = Subscription();
     log_.Warning(
         "reading the configuration has not completed; its file system may not be responding",
-        {{"seconds", kAnswerLimit.count()}});
+        {{"seconds", kAnswerLimit.count()},
+         {"hint",
+          "check also that the limit of processes is not reached, which is pids.max of the cgroup, "
+          "or ulimit -u"}});
   });
 }
 
@@ -115,8 +116,13 @@ void ConfigSource::LoadSoon() {
     load_again_ = true;
     return;
   }
-  pool_.Run(loop_, load_,
-            lifetime_.Guard([this](Loaded loaded) { OnLoadEnded(std::move(loaded)); }));
+  RunLoad();
+}
+
+void ConfigSource::RunLoad() {
+  const bool runs = pool_.TryRun(
+      loop_, load_, lifetime_.Guard([this](Loaded loaded) { OnLoadEnded(std::move(loaded)); }));
+  if (!runs) thread_retry_ = loop_.After(ThreadPool::kThreadPause, [this] { RunLoad(); });
 }
 
 bool ConfigSource::MustWaitForWriter(const Loaded& loaded) {

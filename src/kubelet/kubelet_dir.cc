@@ -35,9 +35,6 @@ constexpr std::size_t kManySockets = 100;
 constexpr int kThrottleFactor = 10;
 constexpr std::chrono::milliseconds kMaxThrottle{500};
 
-/// The pause after the system could not create a thread for a check.
-constexpr std::chrono::seconds kThreadPause{1};
-
 /// Returns `path`, or its nearest parent directory that exists.
 std::string NearestDirectory(std::string path) {
   struct stat info;
@@ -176,7 +173,7 @@ void KubeletDir::Check() {
                    "cgroup, or ulimit -u"}});
   }
   is_checking_ = false;
-  timer_ = loop_.After(kThreadPause, [this] { Check(); });
+  timer_ = loop_.After(ThreadPool::kThreadPause, [this] { Check(); });
 }
 
 void KubeletDir::OnChecked(const Contents& contents, Loop::Time asked) {

@@ -26,6 +26,7 @@ class ThreadPool {
  public:
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;
+  static constexpr std::chrono::seconds kThreadPause{1};
 
   struct Options {
     std::size_t max_running = 1;
@@ -72,6 +73,7 @@ class ThreadPool {
     Run(JobOf(loop, std::move(work), std::move(done)));
   }
   /// The same, but refuses the job, and returns false, if the system cannot create a thread for it.
+  /// Try again after kThreadPause.
   template <class Work, class Done>
   bool TryRun(Loop& loop, Work work, Done done) {
     Job job = JobOf(loop, std::move(work), std::move(done));

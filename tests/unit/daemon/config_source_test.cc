@@ -1,11 +1,15 @@
 #include "daemon/config_source.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <sstream>
 
 #include "support/fake_loop.h"
+#include "support/temp_tree.h"
+#include "support/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -76,6 +80,31 @@ TEST_F(ConfigSourceTest, ReadsAFileOnceItIsNoLongerBeingWritten) {
   loop_.Advance(seconds(1));
   ASSERT_TRUE(loop_.RunUntil([&] { return taken_ == 2; }));
   EXPECT_EQ(text_.str(), "");
+}
+
+/// Returns 0 if the configuration is read as soon as there is a thread for it.
+int LoadWithoutThreads() {
+  test::TempTree tree;
+  tree.File("config.toml", "");
+  test::FakeLoop loop;
+  std::ostringstream text;
+  Log log{LogLevel::kInfo, LogFormat::kText, text};
+  if (chmod(tree.path().c_str(), 0755) != 0 || !test::ForbidThreads()) return 0;
+  int taken = 0;
+  ConfigSource source(
+      loop, log, {tree.path("config.toml")}, [] { return Loaded(); }, [&](Loaded) { ++taken; });
+  source.Reload();
+  loop.Advance(seconds(11));
+  if (text.str().find("the limit of processes") == std::string::npos) return 2;
+  if (taken != 0) return 3;
+  test::AllowThreads();
+  loop.Advance(seconds(1));
+  return loop.RunUntil([&] { return taken == 1; }) ? 0 : 4;
+}
+
+TEST(ConfigSourceDeathTest, LoadsWhenThereIsAThread) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(LoadWithoutThreads()), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

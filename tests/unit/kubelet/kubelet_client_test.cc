@@ -5,7 +5,6 @@
 #include <grpcpp/server_posix.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,6 +24,7 @@
 #include "rpc/socket_file.h"
 #include "support/process.h"
 #include "support/temp_tree.h"
+#include "support/thread_limit.h"
 #include "support/unix_socket.h"
 
 namespace patchbay {
@@ -177,8 +177,7 @@ TEST_F(KubeletClientTest, CallsEndAtTheirDeadline) {
 }
 
 int CallWithoutThreads() {
-  const rlimit none = {0, 0};
-  if (setrlimit(RLIMIT_NPROC, &none) != 0 || setuid(65534) != 0) return 0;
+  if (!test::ForbidThreads()) return 0;
   std::string why;
   (void)CallRegister(std::make_shared<SharedConnection>(), "/absent/kubelet.sock", "1.sock", {},
                      10s, [&](const Status& s) { why = s.error().message; });

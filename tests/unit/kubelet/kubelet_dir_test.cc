@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "support/fake_loop.h"
 #include "support/pool_hold.h"
 #include "support/temp_tree.h"
+#include "support/thread_limit.h"
 #include "support/unix_socket.h"
 
 namespace patchbay {
@@ -403,25 +403,12 @@ TEST_F(KubeletDirTest, CheckRestartsTheTimer) {
   EXPECT_EQ(loop_.UntilNextTimer(), 60s);
 }
 
-/// Prevents a process that is not root's from starting threads, until AllowThreads.
-bool ForbidThreads() {
-  rlimit limit{};
-  return getrlimit(RLIMIT_NPROC, &limit) == 0 && (limit.rlim_cur = 0, true) &&
-         setrlimit(RLIMIT_NPROC, &limit) == 0 && setuid(65534) == 0;
-}
-void AllowThreads() {
-  rlimit limit{};
-  getrlimit(RLIMIT_NPROC, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NPROC, &limit);
-}
-
 /// Returns 0 if the kubelet is found as soon as there is a thread for the check.
 int CheckWithoutThreads() {
   test::FakeLoop loop;
   const test::TempTree tree;
   const UniqueFd socket = test::BindSocket(tree.path("kubelet.sock"), false);
-  if (chmod(tree.path().c_str(), 0755) != 0 || !ForbidThreads()) return 0;
+  if (chmod(tree.path().c_str(), 0755) != 0 || !test::ForbidThreads()) return 0;
   std::ostringstream text;
   Log log{LogLevel::kDebug, LogFormat::kText, text};
   ThreadPool pool;
@@ -438,7 +425,7 @@ int CheckWithoutThreads() {
   const auto warning = logged.find("raise the limit of processes");
   if (warning == std::string::npos) return 3;
   if (logged.find("raise the limit of processes", warning + 1) != std::string::npos) return 4;
-  AllowThreads();
+  test::AllowThreads();
   loop.Advance(1s);
   return loop.RunUntil([&] { return found == 1; }) ? 0 : 5;
 }

@@ -23,6 +23,7 @@
 #include "support/fake_loop.h"
 #include "support/hanging_mount.h"
 #include "support/temp_tree.h"
+#include "support/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -317,14 +318,8 @@ TEST(ThreadPool, SetsTheNicenessOfItsThreads) {
   EXPECT_EQ(getpriority(PRIO_PROCESS, 0), 0);
 }
 
-/// Prevents the process from starting further threads.
-bool TakeThreads() {
-  const rlimit none = {0, 0};
-  return setrlimit(RLIMIT_NPROC, &none) == 0 && setuid(65534) == 0;
-}
-
 int WithoutThreads() {
-  if (!TakeThreads()) return 0;
+  if (!test::ForbidThreads()) return 0;
   bool late = false;
   {
     ThreadPool pool;
@@ -352,7 +347,7 @@ int WhileTheOnlyThreadHangs() {
     work();
   }});
   begun.get_future().wait();
-  if (!TakeThreads()) return 0;
+  if (!test::ForbidThreads()) return 0;
   const bool accepted =
       pool.Run({.work = [] {}, .on_late = [] {}, .limit = milliseconds(1), .needs_thread = true});
   hang.Release();
@@ -365,7 +360,7 @@ TEST(ThreadPoolDeathTest, RejectsJobsWithALimitIfTheOnlyThreadHangs) {
 }
 
 int StartWithoutThreads() {
-  if (!TakeThreads()) return 0;
+  if (!test::ForbidThreads()) return 0;
   try {
     ThreadPool pool({.starts_at_once = true});
     return 2;
