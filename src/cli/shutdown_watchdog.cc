@@ -36,7 +36,8 @@ ShutdownWatchdog::ShutdownWatchdog(std::vector<int> signals, Loop& loop, std::fu
 ShutdownWatchdog::~ShutdownWatchdog() {
   {
     const std::lock_guard lock(mutex_);
-    if (!is_late_) own_loop_.Stop();
+    ended_in_time_ = !is_late_;
+    if (ended_in_time_) own_loop_.Stop();
   }
   thread_.join();  // if it is late, until the process exits
   ends_ = Subscription();
@@ -60,6 +61,7 @@ void ShutdownWatchdog::Start(int code) {
 
 void ShutdownWatchdog::OnLate(int code) {
   const std::lock_guard lock(mutex_);
+  if (ended_in_time_) return;
   is_late_ = true;
   limit_ = own_loop_.After(kLastActLimit, [code] { std::_Exit(code); });
   try {

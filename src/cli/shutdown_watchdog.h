@@ -48,9 +48,10 @@ class ShutdownWatchdog {
   AsioLoop own_loop_;  ///< runs on `thread_`, which also owns the next two members
   std::optional<Subscription> limit_;
   Subscription ends_;
-  std::mutex mutex_;  ///< protects the next two members
+  std::mutex mutex_;  ///< protects the next three members
   std::function<void()> last_act_;
   bool is_late_ = false;
+  bool ended_in_time_ = false;
   std::thread thread_;
 };
 

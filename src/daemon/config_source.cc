@@ -116,13 +116,8 @@ void ConfigSource::LoadSoon() {
     load_again_ = true;
     return;
   }
-  RunLoad();
-}
-
-void ConfigSource::RunLoad() {
-  const bool runs = pool_.TryRun(
-      loop_, load_, lifetime_.Guard([this](Loaded loaded) { OnLoadEnded(std::move(loaded)); }));
-  if (!runs) thread_retry_ = loop_.After(ThreadPool::kThreadPause, [this] { RunLoad(); });
+  pool_.Run(loop_, load_,
+            lifetime_.Guard([this](Loaded loaded) { OnLoadEnded(std::move(loaded)); }));
 }
 
 bool ConfigSource::MustWaitForWriter(const Loaded& loaded) {

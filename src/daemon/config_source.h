@@ -37,7 +37,6 @@ class ConfigSource {
 
  private:
   void LoadSoon();
-  void RunLoad();
   void OnLoadEnded(Loaded loaded);
   bool MustWaitForWriter(const Loaded& loaded);
   void ReportUnwatched();
@@ -54,7 +53,6 @@ class ConfigSource {
   bool loading_ = false;
   bool load_again_ = false;
   Subscription retry_;                       ///< of a load that found an open writer
-  Subscription thread_retry_;                ///< of a load without a thread
   std::optional<Loop::Time> writing_since_;  ///< a file is open for writing
   bool writer_reported_ = false;
   bool read_as_it_is_ = false;  ///< requested by SIGHUP after that report

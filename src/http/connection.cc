@@ -211,8 +211,8 @@ void Connection::AnswerLater(SlowHttpResponse make, std::string path, bool keep_
   busy_ = true;
   ++context_.waiting;
   // The slow thread passes its reference back: it must not destroy the connection.
-  context_.run_slow([self = shared_from_this(), make = std::move(make), path = std::move(path),
-                     keep_alive]() mutable {
+  const bool runs = context_.run_slow([self = shared_from_this(), make = std::move(make),
+                                       path = std::move(path), keep_alive]() mutable {
     const auto executor = self->stream_.get_executor();
     HttpResponse response = Guarded(make, path, self->context_.log);
     asio::post(executor,
@@ -222,6 +222,12 @@ void Connection::AnswerLater(SlowHttpResponse make, std::string path, bool keep_
                  self->Send(std::move(response), keep_alive);
                });
   });
+  if (runs) return;
+  --context_.waiting;
+  Send({503, kPlainText,
+        "no thread can be started; raise the limit of processes, which is pids.max of the cgroup, "
+        "or ulimit -u\n"},
+       keep_alive);
 }
 
 void Connection::Refuse(int status) {

@@ -25,8 +25,8 @@ struct ConnectionContext {
   HttpHandler handler;
   HttpLimits limits;
   Log& log;
-  std::function<void(std::function<void()>)>
-      run_slow;                   ///< runs a function later, on the slow thread
+  /// Runs a function later, on the slow thread. Returns false if there is no such thread.
+  std::function<bool(std::function<void()>)> run_slow;
   std::list<Connection*> open{};  ///< least recently used first
   std::size_t waiting = 0;        ///< requests that wait for a slow response
 

@@ -37,8 +37,9 @@ error_code TooManyFiles() {
 
 struct HttpServer::Impl {
   Impl(HttpHandler handler, Log& log, HttpLimits limits)
-      : shared{std::move(handler), limits, log,
-               [this](std::function<void()> job) { slow->Run({std::move(job)}); }} {}
+      : shared{std::move(handler), limits, log, [this](std::function<void()> job) {
+                 return slow->Run({.work = std::move(job), .needs_thread = true});
+               }} {}
   ~Impl() {
     context.stop();
     if (thread.joinable()) thread.join();

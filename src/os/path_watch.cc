@@ -109,14 +109,9 @@ void PathWatch::Watch(std::function<void()> done) {
   if (std::exchange(finding_, true)) return;
   answering_ = std::exchange(asked_, {});
   if (std::exchange(reports_change_, false)) answering_.push_back(on_change_);
-  Find();
-}
-
-void PathWatch::Find() {
-  const bool runs = pool_.TryRun(
+  pool_.Run(
       loop_, [paths = paths_, adder = directories_->adder()] { return FindAndAdd(paths, adder); },
       lifetime_.Guard([this](Found found) { OnFound(std::move(found)); }));
-  if (!runs) retry_ = loop_.After(ThreadPool::kThreadPause, [this] { Find(); });
 }
 
 void PathWatch::OnFound(Found found) {

@@ -66,7 +66,6 @@ class PathWatch {
   PathWatch(Loop& loop, ThreadPool& pool, std::vector<std::string> paths,
             std::function<void()> on_change);
   static Found FindAndAdd(const std::vector<std::string>& paths, const DirWatch::Adder& adder);
-  void Find();
   void OnEvent(const std::string& directory, std::string_view name);
   void OnFound(Found found);
 
@@ -80,7 +79,6 @@ class PathWatch {
   std::vector<Error> failed_;
   std::optional<Loop::Time> first_event_;  ///< of those not reported yet
   Subscription settled_;
-  Subscription retry_;  ///< of a FindAndAdd without a thread
   bool finding_ = false;
   bool reports_change_ = false;                   ///< after the next FindAndAdd that starts
   std::vector<std::function<void()>> asked_;      ///< callbacks for the next FindAndAdd

@@ -64,6 +64,12 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
     }
   }
 
+  /// Returns whether there are threads for all jobs, after an attempt to create them.
+  bool HasThreads() {
+    const std::lock_guard lock(mutex_);
+    return stopped_ || Ensure(Clock::now());
+  }
+
   Clock::duration OldestAge(Time now) const {
     const std::lock_guard lock(mutex_);
     Time oldest = now;
@@ -175,9 +181,9 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
       wake_.wait(lock);
       return true;
     }
-    // The other idle threads can have ended meanwhile.
-    return wake_.wait_until(lock, next) == std::cv_status::no_timeout || next < end ||
-           idle_ <= needed;
+    const bool is_over = wake_.wait_until(lock, next) == std::cv_status::timeout && next == end;
+    // A job may have counted on this thread meanwhile, or the other idle threads have ended.
+    return !is_over || !queue_.empty() || idle_ <= needed;
   }
 
   void Do(Time now, std::unique_lock<std::mutex>& lock) {
@@ -253,6 +259,14 @@ ThreadPool::ThreadPool(const Options& options) : state_(std::make_shared<State>(
 ThreadPool::~ThreadPool() { state_->Stop(); }
 
 bool ThreadPool::Run(Job job) { return state_->Run(std::move(job)); }
+
+void ThreadPool::AwaitThread(Loop& loop) {
+  if (thread_retry_ || state_->HasThreads()) return;
+  thread_retry_ = loop.After(kThreadPause, [this, &loop] {
+    thread_retry_ = Subscription();
+    AwaitThread(loop);
+  });
+}
 
 ThreadPool::Clock::duration ThreadPool::OldestAge(Time now) const { return state_->OldestAge(now); }
 

@@ -18,7 +18,7 @@ namespace patchbay {
 /// overdue already.
 ///
 /// Threads are not joined, because some may never return. If the system cannot create a thread,
-/// jobs wait for the existing threads. Thread-safe.
+/// jobs wait for the existing threads, or for the next call. Thread-safe.
 ///
 /// The destructor drops the jobs that have not started, waits up to `end_patience` for running
 /// jobs, and does not wait for overdue jobs. It must not be called on a thread of the pool.
@@ -67,13 +67,14 @@ class ThreadPool {
   /// Queues a job. Returns false, and drops the job, if it is refused.
   bool Run(Job job);
 
-  /// Runs `work` in the pool, then `done` with its result on `loop`.
+  /// Runs `work` in the pool, then `done` with its result on `loop`. Without threads, tries to
+  /// create one each kThreadPause. On the loop thread, where the pool must then be destroyed.
   template <class Work, class Done>
   void Run(Loop& loop, Work work, Done done) {
     Run(JobOf(loop, std::move(work), std::move(done)));
+    AwaitThread(loop);
   }
   /// The same, but refuses the job, and returns false, if the system cannot create a thread for it.
-  /// Try again after kThreadPause.
   template <class Work, class Done>
   bool TryRun(Loop& loop, Work work, Done done) {
     Job job = JobOf(loop, std::move(work), std::move(done));
@@ -96,8 +97,12 @@ class ThreadPool {
             }};
   }
 
+  /// Ensures that the waiting jobs get a thread.
+  void AwaitThread(Loop& loop);
+
   class State;
   std::shared_ptr<State> state_;
+  Subscription thread_retry_;  ///< while jobs of a loop wait for a thread
 };
 
 }  // namespace patchbay

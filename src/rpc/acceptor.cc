@@ -45,7 +45,7 @@ Result<std::unique_ptr<Acceptor>> Acceptor::Start(OnConnection on_connection) {
   return acceptor;
 }
 
-Acceptor::~Acceptor() {
+void Acceptor::Stop() {
   if (!thread_.joinable()) return;
   eventfd_write(stop_.get(), 1);
   thread_.join();
@@ -130,7 +130,9 @@ bool Acceptor::AcceptOne(int listener) {
   return true;
 }
 
-/// Forgets a connection that the client has closed.
+/// Forgets a connection that the client has closed. It is shut down in both directions: gRPC would
+/// keep it until its writes end, which never happens if the client closed only its own direction
+/// and does not read.
 void Acceptor::Forget(int own) {
   const std::lock_guard lock(mutex_);
   const auto at = connections_.find(own);
@@ -140,6 +142,7 @@ void Acceptor::Forget(int own) {
       given != given_.end() && given->second == own) {
     given_.erase(given);
   }
+  shutdown(own, SHUT_RDWR);
   // Closing it would not end its events while `given` is open.
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, own, nullptr);
   connections_.erase(at);

@@ -13,9 +13,9 @@
 
 namespace patchbay {
 
-/// Accepts connections on all Unix sockets of the process, on a thread of its own, and knows to
-/// which endpoint each belongs until the client closes it. If no file descriptors are left, it
-/// tries again four times a second. Thread-safe.
+/// Accepts connections on all Unix sockets of the process, on a thread of its own, and keeps the
+/// endpoint of each until the client closes it. If no file descriptors are left, it tries again
+/// four times a second. Thread-safe.
 class Acceptor {
  public:
   /// Takes over the file descriptor of a connection. Called on the thread of the acceptor.
@@ -23,10 +23,12 @@ class Acceptor {
 
   /// Fails with kUnavailable without threads or file descriptors.
   static Result<std::unique_ptr<Acceptor>> Start(OnConnection on_connection);
-  /// Ends the thread. Connections remain.
-  ~Acceptor();
+  ~Acceptor() { Stop(); }
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
+
+  /// Ends the thread. Connections remain.
+  void Stop();
 
   /// Accepts connections for `endpoint` on `listener`, which does not block.
   Status Listen(UniqueFd listener, std::shared_ptr<Endpoint> endpoint);

@@ -44,6 +44,9 @@ class RpcServer::Call final : public ServerCall {
     server_.service_.RequestCall(&context_, &stream_, server_.queue_.get(), server_.queue_.get(),
                                  &arrived_);
   }
+  ~Call() override { server_.OnCallOver(); }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
   /// Processes an event of the queue.
   static void Process(void* tag, bool ok) {
@@ -78,7 +81,7 @@ class RpcServer::Call final : public ServerCall {
 
   void OnArrived(bool ok) {
     if (!ok) return delete this;  // the server stops
-    new Call(server_);            // deletes itself
+    server_.AwaitCall();
     if (const auto connection = DescriptorIn(context_.peer())) {
       endpoint_ = server_.acceptor_->EndpointOf(*connection);
     }
@@ -168,7 +171,7 @@ Result<std::shared_ptr<RpcServer>> RpcServer::Create() {
   server->acceptor_ = TRY(Acceptor::Start([raw = server->server_.get()](int connection) {
     grpc::AddInsecureChannelFromFd(raw, connection);
   }));
-  new Call(*server);  // deletes itself
+  server->AwaitCall();
   try {
     server->thread_ = std::thread([raw = server.get()] { raw->Run(); });
   } catch (const std::system_error& error) {
@@ -178,14 +181,33 @@ Result<std::shared_ptr<RpcServer>> RpcServer::Create() {
 }
 
 RpcServer::~RpcServer() {
-  acceptor_.reset();
+  if (acceptor_) acceptor_->Stop();
   if (server_) server_->Shutdown(std::chrono::system_clock::now());
-  queue_->Shutdown();
-  if (thread_.joinable()) {
-    thread_.join();
-  } else {
-    Run();  // the thread could not be started
+  if (!thread_.joinable()) {  // it could not be started
+    queue_->Shutdown();
+    return Run();
   }
+  {
+    // Requests of clients that have disconnected still arrive, and each requests the next call,
+    // which the queue must not refuse.
+    std::unique_lock lock(mutex_);
+    no_calls_.wait(lock, [this] { return calls_ == 0; });
+  }
+  queue_->Shutdown();
+  thread_.join();
+}
+
+void RpcServer::AwaitCall() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++calls_;
+  }
+  new Call(*this);  // deletes itself
+}
+
+void RpcServer::OnCallOver() {
+  const std::lock_guard lock(mutex_);
+  if (--calls_ == 0) no_calls_.notify_all();
 }
 
 void RpcServer::Run() {

@@ -4,7 +4,10 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server.h>
 
+#include <atomic>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 #include "base/result.h"
@@ -30,16 +33,25 @@ class RpcServer {
   RpcServer& operator=(const RpcServer&) = delete;
 
   Acceptor& acceptor() { return *acceptor_; }
+  /// Whether a client has had a response of the server; a UnixServer finds out.
+  bool has_responded() const { return has_responded_; }
+  void SetHasResponded() { has_responded_ = true; }
 
  private:
   class Call;
   RpcServer() = default;
+  void AwaitCall();
+  void OnCallOver();
   void Run();
 
   grpc::AsyncGenericService service_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Acceptor> acceptor_;
+  std::atomic<bool> has_responded_ = false;
+  std::mutex mutex_;
+  std::condition_variable no_calls_;
+  std::size_t calls_ = 0;  ///< including the one that waits for its client
   std::thread thread_;
 };
 

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -33,21 +32,20 @@ bool SendsSettings(const UniqueFd& connection) {
          recv(connection.get(), &first, 1, MSG_DONTWAIT) == 1;
 }
 
-/// Returns true if the server that was started on `socket` can be reached there. All sockets share
-/// two threads, so once one of them has responded, it is enough that a socket is bound: accepting a
-/// connection costs as much as one of the kubelet.
-bool IsServed(const std::string& socket) {
-  static std::atomic<bool> one_responds = false;
-  if (one_responds) return IsBound(socket);
+/// Returns true if the server can be reached at `socket`. All sockets share two threads, so once
+/// one of them has responded, it is enough that a socket is bound: accepting a connection costs as
+/// much as one of the kubelet.
+bool IsServed(RpcServer& server, const std::string& socket) {
+  if (server.has_responded()) return IsBound(socket);
   const auto connection = Connect(socket);
   const bool responds = connection && SendsSettings(*connection);
-  if (responds) one_responds = true;
+  if (responds) server.SetHasResponded();
   return responds;
 }
 
 /// Checks the plugin socket before the kubelet is asked to dial it.
-Status SelfCheck(const std::string& socket) {
-  if (IsServed(socket)) return {};
+Status SelfCheck(RpcServer& server, const std::string& socket) {
+  if (IsServed(server, socket)) return {};
   return Fail(ErrorKind::kUnavailable,
               "self-check failed: the plugin socket in " + DirectoryOf(socket) +
                   " is not responding; check if something removes sockets there, and if file "
@@ -77,7 +75,7 @@ Result<std::unique_ptr<UnixServer>> UnixServer::Start(std::shared_ptr<RpcServer>
   std::unique_ptr<UnixServer> started(
       new UnixServer(std::move(server), std::move(socket), endpoint));
   TRY(started->server_->acceptor().Listen(*std::move(listener), endpoint));
-  TRY(SelfCheck(started->socket_));
+  TRY(SelfCheck(*started->server_, started->socket_));
   return started;
 }
 
@@ -87,12 +85,12 @@ void UnixServer::BeginStop() {
 
 UnixServer::~UnixServer() {
   BeginStop();
+  unlink(socket_.c_str());  // first: a socket that nothing has bound could be replaced meanwhile
   server_->acceptor().StopListening(*endpoint_);
   endpoint_->Close();
   endpoint_->AwaitIdleUntil(*stop_by_);
   server_->acceptor().Disconnect(*endpoint_);
   endpoint_->AwaitIdle();
-  unlink(socket_.c_str());
 }
 
 }  // namespace patchbay

@@ -1,12 +1,14 @@
 #include "http/server.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <random>
 #include <semaphore>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "client.h"
 #include "server_fixture.h"
 #include "support/inherited_sockets.h"
+#include "support/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -134,6 +137,28 @@ TEST_F(HttpServerTest, ReportsInvalidAddresses) {
   EXPECT_EQ(taken.error().kind, ErrorKind::kUnavailable);
   EXPECT_NE(taken.error().message.find("Address already in use; is it another Patchbay?"),
             std::string::npos);
+}
+
+int ScrapeWithoutThreads() {
+  std::ostringstream logged;
+  Log log(LogLevel::kDebug, LogFormat::kText, logged);
+  const auto server = HttpServer::Create(
+      "127.0.0.1:0",
+      [](const HttpRequest&) -> HttpAnswer { return [] { return HttpResponse{.body = "made"}; }; },
+      log);
+  if (!server || !test::ForbidThreads()) return 0;
+  Client client((*server)->port());
+  for (int i = 0; i < 100; ++i) {  // more than can wait
+    const auto response = client.Get("/metrics");
+    if (response.status != 503 || response.body.find("pids.max") == std::string::npos) return 2;
+  }
+  test::AllowThreads();
+  return client.Get("/metrics").body == "made" ? 0 : 3;
+}
+
+TEST(HttpServerDeathTest, ScrapesFailOnlyAsLongAsNoThreadCanStart) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(ScrapeWithoutThreads()), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

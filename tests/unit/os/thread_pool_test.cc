@@ -338,6 +338,56 @@ TEST(ThreadPoolDeathTest, RejectsJobsWithALimitIfNoThreadCanStart) {
   EXPECT_EXIT(_exit(WithoutThreads()), testing::ExitedWithCode(0), "");
 }
 
+/// Runs a job at the moment at which the only thread has waited long enough, many times. Returns 0
+/// if each job that is not refused runs.
+int WhileTheOnlyThreadEnds() {
+  using Clock = ThreadPool::Clock;
+  if (!test::ForbidThreads()) return 0;
+  ThreadPool pool({.max_idle_time = milliseconds(1)});
+  const auto runs = [&](bool needs_thread) {
+    std::promise<void> done;
+    const bool accepted =
+        pool.Run({.work = [&] { done.set_value(); }, .needs_thread = needs_thread});
+    return !accepted ||
+           done.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+  };
+  for (int i = 0; i < 1000; ++i) {
+    test::AllowThreads();
+    if (!runs(false)) _exit(2);
+    const auto end = Clock::now() + milliseconds(1) + std::chrono::microseconds(i % 200 - 60);
+    test::ForbidThreads();
+    while (Clock::now() < end) continue;
+    if (!runs(true)) _exit(3);
+  }
+  return 0;
+}
+
+TEST(ThreadPoolDeathTest, AThreadThatEndsLeavesNoJobBehind) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(WhileTheOnlyThreadEnds()), testing::ExitedWithCode(0), "");
+}
+
+int OnALoopWithoutThreads() {
+  if (!test::ForbidThreads()) return 0;
+  test::FakeLoop loop;
+  ThreadPool pool;
+  int done = 0;
+  for (int i = 0; i < 2; ++i)
+    pool.Run(
+        loop, [] { return 1; }, [&](int count) { done += count; });
+  loop.Advance(ThreadPool::kThreadPause);
+  test::AllowThreads();
+  if (done != 0 || loop.timers() != 1) return 2;
+  loop.Advance(ThreadPool::kThreadPause);
+  if (!loop.RunUntil([&] { return done == 2; })) return 3;
+  return loop.timers() == 0 ? 0 : 4;
+}
+
+TEST(ThreadPoolDeathTest, RunsJobsOfALoopWhenAThreadCanStart) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(OnALoopWithoutThreads()), testing::ExitedWithCode(0), "");
+}
+
 int WhileTheOnlyThreadHangs() {
   Hang hang;
   ThreadPool pool({.max_running = 2});

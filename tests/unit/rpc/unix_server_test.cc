@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <filesystem>
 #include <future>
@@ -185,7 +186,7 @@ class UnixServerTest : public testing::Test {
     return *held_.front();
   }
 
-  const std::shared_ptr<RpcServer> rpc_ = test::StartRpc();
+  std::shared_ptr<RpcServer> rpc_ = test::StartRpc();
   test::TempTree tree_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -285,30 +286,65 @@ std::string Field(const std::string& name, const std::string& value) {
          std::string{static_cast<char>(value.size())} + value;
 }
 
-/// A call of "/s/Hold" with an empty message, by a client that allows large responses.
-std::string HoldRequest() {
-  constexpr char kData = 0, kHeaders = 1, kSettings = 4, kWindowUpdate = 8;
-  constexpr char kEndStream = 1, kEndHeaders = 4;
+/// What a client sends first. It allows large responses.
+std::string Preface() {
+  constexpr char kSettings = 4, kWindowUpdate = 8;
   const std::string window{0x7f, 0, 0, 0}, initial_window{0, 4};
   return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(kSettings, 0, 0, initial_window + window) +
-         Frame(kWindowUpdate, 0, 0, window) +
-         Frame(kHeaders, kEndHeaders, 1,
-               Field(":method", "POST") + Field(":scheme", "http") + Field(":path", "/s/Hold") +
+         Frame(kWindowUpdate, 0, 0, window);
+}
+
+/// A call of `method` with an empty message.
+std::string Request(const std::string& method, char stream) {
+  constexpr char kData = 0, kHeaders = 1, kEndStream = 1, kEndHeaders = 4;
+  return Frame(kHeaders, kEndHeaders, stream,
+               Field(":method", "POST") + Field(":scheme", "http") + Field(":path", method) +
                    Field(":authority", "localhost") + Field("content-type", "application/grpc") +
                    Field("te", "trailers")) +
-         Frame(kData, kEndStream, 1, std::string(5, 0));
+         Frame(kData, kEndStream, stream, std::string(5, 0));
 }
 
 TEST_F(UnixServerTest, StopsAlthoughAClientDoesNotRead) {
-  auto server = ServeHeld("a.sock");
-  const auto client = Connect(tree_.path("a.sock"));
-  ASSERT_TRUE(client);
-  const std::string request = HoldRequest();
-  ASSERT_EQ(send(client->get(), request.data(), request.size(), 0), std::ssize(request));
-  HeldCall& held = Held();
-  held.call().Write(Bytes(std::string(8 << 20, 'x')));
-  server.reset();
-  EXPECT_THAT(held.Until("done"), testing::Contains("canceled"));
+  for (const bool closes_its_half : {false, true}) {
+    auto server = ServeHeld("a.sock");
+    const auto client = Connect(tree_.path("a.sock"));
+    ASSERT_TRUE(client);
+    const std::string request = Preface() + Request("/s/Hold", 1);
+    ASSERT_EQ(send(client->get(), request.data(), request.size(), 0), std::ssize(request));
+    HeldCall& held = Held();
+    held.call().Write(Bytes(std::string(8 << 20, 'x')));
+    if (closes_its_half) shutdown(client->get(), SHUT_WR);
+    server.reset();
+    EXPECT_THAT(held.Until("done"), testing::Contains("canceled"));
+    held_.clear();
+  }
+}
+
+/// A socket of a stopped server still has the requests that its clients sent.
+TEST_F(UnixServerTest, TheProcessCanStopWhileClientsCall) {
+  constexpr int kRounds = 100, kClients = 4;
+  std::string requests = Preface();
+  for (char stream = 1; stream < 100; stream = static_cast<char>(stream + 2)) {
+    requests += Request("/s/Name", stream);
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    auto server = ServeName("a.sock", "a:");
+    std::vector<std::thread> clients;
+    for (int i = 0; i < kClients; ++i) {
+      clients.emplace_back([&] {
+        const auto client = Connect(tree_.path("a.sock"));
+        if (!client) return;  // the server has stopped already
+        send(client->get(), requests.data(), requests.size(), MSG_NOSIGNAL);
+        std::array<char, 4096> buffer;
+        while (recv(client->get(), buffer.data(), buffer.size(), 0) > 0) continue;
+      });
+    }
+    if (round % 2 == 0) EXPECT_THAT(Call("a.sock", ""), testing::AnyOf("a:", HasSubstr("14 ")));
+    server.reset();
+    rpc_ = nullptr;
+    for (std::thread& client : clients) client.join();
+    rpc_ = test::StartRpc();
+  }
 }
 
 TEST_F(UnixServerTest, AcceptsAgainAfterThereWasNoFileDescriptor) {
