@@ -128,6 +128,7 @@ std::string HintOnSharedId(std::span<const Candidate> sharing) {
 /// Usually none is shared, so numbers are only collected and sorted.
 bool SharesNodes(const std::vector<Candidate>& found) {
   std::vector<std::uint64_t> numbers;
+  numbers.reserve(found.size());
   std::unordered_set<std::string> others;
   for (const Candidate& candidate : found) {
     for (const DeviceNode& node : candidate.device->nodes) {

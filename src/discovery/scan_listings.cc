@@ -4,6 +4,7 @@
 // what has changed. The rules between devices apply to it like to any other.
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -111,7 +112,9 @@ void ScanContext::AddNodes(const std::string& directory, const std::string& sour
                            const std::function<NodeMatch(const std::string&)>& describe) {
   ScanCache::Listing* const listing = ListCached(directory, source, pattern, wanted);
   if (listing == nullptr) return;
+  const auto known = static_cast<std::ptrdiff_t>(candidates_.size());
   for (const auto& device : listing->devices) AddKnownDevice(device);
+  const auto fresh = static_cast<std::ptrdiff_t>(candidates_.size());
   std::erase_if(listing->entries, [&](const HostEntry& entry) {
     const std::string path = directory + entry.name;
     NodeMatch match = describe(path);
@@ -124,6 +127,12 @@ void ScanContext::AddNodes(const std::string& directory, const std::string& sour
     return true;
   });
   listing->entries.shrink_to_fit();
+  // Puts new devices between the known ones, so that usually nothing else needs sorting.
+  const auto begin = candidates_.begin();
+  if (known == fresh || begin + fresh == candidates_.end()) return;
+  SortRuns(begin + known, candidates_.end(), [](const Candidate& a, const Candidate& b) {
+    return IdLess(a.device->nodes.front().path, b.device->nodes.front().path);
+  });
 }
 
 void ScanContext::AddKnownDevice(const std::shared_ptr<const Device>& device) {
