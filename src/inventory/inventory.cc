@@ -93,7 +93,7 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
       problems.push_back(std::move(*problem));
     } else {
       const auto missing = discovery.missing_nodes.find(device.id);
-      next.push_back({same ? std::move(old->device) : found});
+      next.push_back({same ? old->device : found});
       if (missing != discovery.missing_nodes.end()) {
         next.back().problem = std::make_unique<Problem>(Problem{std::move(missing->second)});
       }
