@@ -188,6 +188,7 @@ class ResourceController {
   std::string groups_error_;    ///< of ProvideGroups, as logged; empty after a success
   bool forgets_early_ = false;  ///< see Inventory::MergeScan; as logged
   bool refresh_ = false;        ///< run commands in the next scan; the first does so anyway
+  bool full_scan_ = true;       ///< the next scan does not reuse the devices of the last one
   std::shared_ptr<const OwnedNodes> owned_;  ///< by other resources, in the last scan
   std::shared_ptr<ScanCache> scan_cache_ = std::make_shared<ScanCache>();
   Subscription pause_;     ///< between two scans

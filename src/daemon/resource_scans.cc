@@ -16,6 +16,7 @@ void ResourceController::Refresh() {
 
 void ResourceController::Scan() {
   unchanged_dirs_.clear();
+  full_scan_ = true;
   ScanSoon();
 }
 
@@ -37,12 +38,14 @@ void ResourceController::StartScan() {
   scanned_for_ = wanted.spec;
   runs_command_ = HasCommand(*wanted.spec);
   scan_limit_ = deps_.plugin.loop.After(ScanLimit(*wanted.spec), [this] { OnScanHangs(); });
+  scan_cache_->SetSpec(wanted.spec);
   const auto& before = inventory_.snapshot();
   const ScanRequest request{.node_name = deps_.plugin.allocation.node_name,
                             .exclusive_above = wanted.exclusive_above,
                             .owned_before = owned_,
                             .skips_exclusive = scans_.has_abandoned(),
                             .refresh = std::exchange(refresh_, false),
+                            .is_full = std::exchange(full_scan_, false),
                             .unchanged_dirs = std::exchange(unchanged_dirs_, WatchedDirectories()),
                             .before = before,
                             // Explains a resource without devices.

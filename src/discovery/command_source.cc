@@ -27,19 +27,18 @@ Result<CommandList> Run(const CommandSource& source, const ScanRequest& request,
 }
 
 void AddEntry(const CommandEntry& entry, ScanContext& scan) {
-  Candidate candidate;
-  candidate.identity = entry.id;
-  candidate.device.values = entry.vars;
-  candidate.device.numa_node = entry.numa_node;
+  Device device;
+  device.values = entry.vars;
+  device.numa_node = entry.numa_node;
   for (const std::string& path : entry.paths) {
     auto node = scan.NodeAt(path, nullptr, {});
     if (!node) {
       return scan.Reject(entry.id, RejectReason::kIncomplete,
                          format("{} does not exist or does not match", path));
     }
-    candidate.device.nodes.push_back(std::move(*node));
+    device.nodes.push_back(std::move(*node));
   }
-  scan.AddCandidate(std::move(candidate));
+  scan.AddCandidate(Candidate(std::move(device), entry.id));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "base/format.h"
+#include "base/sort_runs.h"
 
 namespace patchbay {
 namespace {
@@ -54,7 +55,7 @@ bool HadId(const Device& device, const ScanRequest& request) {
 bool IsDistinct(std::span<const Candidate> candidates, const Template& id) {
   std::set<std::string> seen;
   return std::ranges::all_of(candidates, [&](const Candidate& candidate) {
-    const auto text = id.Render(VariablesOf(candidate.device));
+    const auto text = id.Render(VariablesOf(*candidate.device));
     return text && seen.insert(*text).second;
   });
 }
@@ -78,8 +79,8 @@ std::string_view SharedDeviceOf(std::span<const Candidate> candidates) {
     std::set<std::string> values;
     std::size_t with_value = 0;
     for (const Candidate& candidate : candidates) {
-      if (candidate.device.nodes.empty()) return "";
-      const auto text = value.Render(VariablesOf(candidate.device));
+      if (candidate.device->nodes.empty()) return "";
+      const auto text = value.Render(VariablesOf(*candidate.device));
       if (text) values.insert(*text), ++with_value;
     }
     if (with_value == 0) continue;
@@ -93,14 +94,14 @@ std::string_view SharedDeviceOf(std::span<const Candidate> candidates) {
 std::string HintOnChild(std::span<const Candidate> sharing) {
   std::unordered_map<std::string_view, const Candidate*> by_path;
   for (const Candidate& candidate : sharing) {
-    const std::string_view path = SysfsPathOf(candidate.device);
+    const std::string_view path = SysfsPathOf(*candidate.device);
     if (!path.empty()) by_path.emplace(path, &candidate);
   }
   for (const auto& [path, child] : by_path) {
     for (auto end = path.rfind('/'); end != 0 && end != path.npos; end = path.rfind('/', end - 1)) {
       const auto parent = by_path.find(path.substr(0, end));
       if (parent == by_path.end()) continue;
-      const std::string_view kind = PropertyOf(parent->second->device, "DEVTYPE");
+      const std::string_view kind = PropertyOf(*parent->second->device, "DEVTYPE");
       if (kind.empty()) return "";
       return format(
           "{} is a child of {}; to list only the parents, add properties = {{ DEVTYPE = \"{}\" }} "
@@ -127,9 +128,10 @@ std::string HintOnSharedId(std::span<const Candidate> sharing) {
 /// Usually none is shared, so numbers are only collected and sorted.
 bool SharesNodes(const std::vector<Candidate>& found) {
   std::vector<std::uint64_t> numbers;
+  numbers.reserve(found.size());
   std::unordered_set<std::string> others;
   for (const Candidate& candidate : found) {
-    for (const DeviceNode& node : candidate.device.nodes) {
+    for (const DeviceNode& node : candidate.device->nodes) {
       NodeKey key = KeyOf(node);
       if (key.number != 0) {
         numbers.push_back(key.number);
@@ -138,7 +140,7 @@ bool SharesNodes(const std::vector<Candidate>& found) {
       }
     }
   }
-  std::sort(numbers.begin(), numbers.end());
+  SortRuns(numbers.begin(), numbers.end());
   return std::adjacent_find(numbers.begin(), numbers.end()) != numbers.end();
 }
 
@@ -147,13 +149,13 @@ bool SharesNodes(const std::vector<Candidate>& found) {
 void RejectSharedIds(std::vector<Candidate>& found, const ScanRequest& request, ScanContext& scan) {
   std::vector<bool> rejected(found.size(), false);
   for (std::size_t first = 0, last = 0; first < found.size(); first = last) {
-    while (last < found.size() && found[last].device.id == found[first].device.id) ++last;
+    while (last < found.size() && found[last].device->id == found[first].device->id) ++last;
     if (last - first == 1) continue;
     const std::span<const Candidate> sharing(found.data() + first, last - first);
-    const auto had = [&](const Candidate& candidate) { return HadId(candidate.device, request); };
+    const auto had = [&](const Candidate& candidate) { return HadId(*candidate.device, request); };
     const bool is_known = std::count_if(sharing.begin(), sharing.end(), had) == 1;
     const auto owner = is_known ? std::find_if(sharing.begin(), sharing.end(), had) : sharing.end();
-    const std::string& id = sharing.front().device.id;
+    const std::string& id = sharing.front().device->id;
     const std::string detail = is_known ? format("the ID \"{}\" is already used by {}; {}", id,
                                                  owner->label(), HintOnSharedId(sharing))
                                         : format("{} devices have the ID \"{}\"; {}",
@@ -173,11 +175,11 @@ void RejectSharedNodes(std::vector<Candidate>& found, const ScanRequest& request
   std::vector<std::size_t> order(found.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_partition(order.begin(), order.end(),
-                        [&](std::size_t i) { return HadId(found[i].device, request); });
+                        [&](std::size_t i) { return HadId(*found[i].device, request); });
   std::unordered_map<NodeKey, std::size_t, NodeKeyHash> by_node;
   std::vector<bool> rejected(found.size(), false);
   for (const std::size_t i : order) {
-    const auto& nodes = found[i].device.nodes;
+    const auto& nodes = found[i].device->nodes;
     const auto shared = std::find_if(nodes.begin(), nodes.end(), [&](const DeviceNode& node) {
       return by_node.contains(KeyOf(node));
     });
@@ -186,14 +188,14 @@ void RejectSharedNodes(std::vector<Candidate>& found, const ScanRequest& request
       continue;
     }
     rejected[i] = true;
-    const Device& owner = found[by_node.at(KeyOf(*shared))].device;
-    if (IsSameDevice(owner, found[i].device)) {
+    const Device& owner = *found[by_node.at(KeyOf(*shared))].device;
+    if (IsSameDevice(owner, *found[i].device)) {
       scan.report().Drop(shared->path, DropReason::kFoundBefore,
                          format("it is another path of the device \"{}\"", owner.id));
     } else {
       scan.RejectCandidate(found[i], RejectReason::kDuplicateNode,
                            format("the device \"{}\" has a node of the device \"{}\"",
-                                  found[i].device.id, owner.id));
+                                  found[i].device->id, owner.id));
     }
   }
   EraseMarked(rejected, found);
@@ -207,9 +209,9 @@ void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found,
   std::vector<bool> rejected(found.size(), false);
   for (const bool had_id : {true, false}) {
     for (std::size_t i = 0; i < found.size(); ++i) {
-      const int limit = spec.matches[found[i].device.match].max_devices;
-      if (limit == 0 || HadId(found[i].device, request) != had_id) continue;
-      if (int& left = room[found[i].device.match]; left > 0) {
+      const int limit = spec.matches[found[i].device->match].max_devices;
+      if (limit == 0 || HadId(*found[i].device, request) != had_id) continue;
+      if (int& left = room[found[i].device->match]; left > 0) {
         --left;
         continue;
       }

@@ -14,6 +14,7 @@
 #include <unordered_set>
 
 #include "base/format.h"
+#include "base/sort_runs.h"
 #include "discovery/device_id.h"
 #include "discovery/device_rules.h"
 #include "discovery/extra_nodes.h"
@@ -26,9 +27,9 @@ namespace {
 
 Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candidate,
                                const std::string& node_name) {
-  const auto& id = spec.matches[candidate.device.match].id;
+  const auto& id = spec.matches[candidate.device->match].id;
   if (!id) return candidate.identity;
-  Variables variables = VariablesOf(candidate.device);
+  Variables variables = VariablesOf(*candidate.device);
   variables.resource = spec.name;
   variables.node_name = node_name;
   return id->Render(variables);
@@ -38,18 +39,32 @@ Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candid
 /// are usually sorted already.
 void SortById(std::vector<Candidate>& found) {
   const auto less = [](const Candidate& a, const Candidate& b) {
-    if (a.device.id == b.device.id) return a.label() < b.label();
-    return IdLess(a.device.id, b.device.id);
+    if (a.device->id == b.device->id) return a.label() < b.label();
+    return IdLess(a.device->id, b.device->id);
   };
   if (std::is_sorted(found.begin(), found.end(), less)) return;
   std::vector<std::size_t> order(found.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return less(found[a], found[b]); });
+  SortRuns(order.begin(), order.end(),
+           [&](std::size_t a, std::size_t b) { return less(found[a], found[b]); });
   std::vector<Candidate> sorted;
   sorted.reserve(found.size());
   for (const std::size_t i : order) sorted.push_back(std::move(found[i]));
   found = std::move(sorted);
+}
+
+/// Replaces devices that are equal to listed ones by those. Both lists are ordered by ID.
+void UseListedDevices(const std::vector<ListedDevice>& listed, std::vector<Candidate>& found) {
+  auto at = listed.begin();
+  for (Candidate& candidate : found) {
+    if (at != listed.end() && at->device != candidate.device) {
+      while (at != listed.end() && IdLess(at->device->id, candidate.device->id)) ++at;
+    }
+    if (at == listed.end()) return;
+    if (at->device != candidate.device && *at->device != *candidate.device) continue;
+    candidate.draft.reset();
+    candidate.device = at++->device;
+  }
 }
 
 /// Removes the candidates from `found` for which `reject` returns a reason.
@@ -57,7 +72,7 @@ template <class Reject>
 void RejectIf(std::vector<Candidate>& found, ScanContext& scan, RejectReason reason,
               Reject reject) {
   std::erase_if(found, [&](const Candidate& candidate) {
-    const std::string detail = reject(candidate.device);
+    const std::string detail = reject(*candidate.device);
     if (detail.empty()) return false;
     scan.RejectCandidate(candidate, reason, detail);
     return true;
@@ -91,7 +106,7 @@ Taken TakenNodes(const HostRoot& host, const ScanRequest& request, Discovery& di
       ScanMatches(*owner, scan);
       discovery.directories.insert(scan.directories().begin(), scan.directories().end());
       for (const Candidate& candidate : scan.candidates()) {
-        for (const DeviceNode& node : candidate.device.nodes) nodes.insert(KeyOf(node));
+        for (const DeviceNode& node : candidate.device->nodes) nodes.insert(KeyOf(node));
       }
       complete = scan.complete();
     }
@@ -177,20 +192,28 @@ void AddNumaNode(Device& device, NumaNodes& numa) {
 }  // namespace
 
 Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanRequest& request) {
-  ScanContext scan(host, request);
+  ScanContext scan(host, request, &spec);
   ScanMatches(spec, scan);
   std::vector<Candidate> found = Group(spec, scan);
+  NumaNodes numa(scan.sysfs());
+  const bool needs_numa = NeedsNumaNodes(spec);
   std::erase_if(found, [&](Candidate& candidate) {
+    if (candidate.draft == nullptr) return false;
     auto identity = IdentityOf(spec, candidate, request.node_name);
     if (!identity) {
       scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
                            "id: " + identity.error().message);
+      // The next scan lists its directory again, and finds it there.
+      if (candidate.listing != nullptr) candidate.listing->stamp = {};
       return true;
     }
-    candidate.device.id = DeviceId(*identity, LongestDeviceId(spec));
+    candidate.draft->id = DeviceId(*identity, LongestDeviceId(spec));
+    if (needs_numa) AddNumaNode(*candidate.draft, numa);
     return false;
   });
   SortById(found);
+  if (request.before != nullptr) UseListedDevices(request.before->devices, found);
+  scan.KeepDevices(found);
   Discovery discovery;
   // Limits come after the nodes of exclusive resources, which do not count, and before the check
   // for equal IDs, because only one of the devices may remain.
@@ -200,18 +223,15 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   RejectSharedNodes(found, request, scan);
   if (request.report) {
     for (const Candidate& candidate : found) {
-      scan.report().reports()[candidate.device.match].found.push_back(
+      scan.report().reports()[candidate.device->match].found.push_back(
           request.names_found ? candidate.thing() : MatchReport::Thing());
     }
   }
 
-  NumaNodes numa(scan.sysfs());
-  const bool needs_numa = NeedsNumaNodes(spec);
-  discovery.devices.reserve(found.size());
-  for (Candidate& candidate : found) {
-    if (needs_numa) AddNumaNode(candidate.device, numa);
-    discovery.devices.push_back(std::move(candidate.device));
-  }
+  DeviceList::Shared devices;
+  devices.reserve(found.size());
+  for (Candidate& candidate : found) devices.push_back(std::move(candidate.device));
+  discovery.devices = DeviceList(std::move(devices));
   FindMissing(spec, request.node_name, scan, discovery);
   discovery.directories.insert(scan.directories().begin(), scan.directories().end());
   // Directory entries have no order. Sorted, so that equal rejections are not a change.

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "discovery/scan_context.h"
+#include "model/device_list.h"
 
 namespace patchbay {
 
 /// The result of a scan of the host for one resource.
 struct Discovery {
-  std::vector<Device> devices;  ///< ordered by IdLess; IDs are unique
+  DeviceList devices;  ///< ordered by IdLess; IDs are unique
   std::vector<Rejection> rejected;
   std::set<std::string> directories;  ///< to watch for changes; host paths without links
   bool complete = true;               ///< whether everything could be read

@@ -34,20 +34,30 @@ Exclusion Exclusion::Of(const std::vector<Glob>& globs, ScanContext& scan) {
   scan.report().SetMuted(true);  // these directories are not searched for devices
   for (const Glob& glob : globs) {
     bool names_any = false, is_too_wide = false, is_undecided = false;
+    const auto follow = [&](const std::string& path, const HostEntry* entry) {
+      const auto node = scan.Follow(path, entry);
+      names_any = names_any || node.has_value();
+      is_undecided = is_undecided || (!node && node.error().kind != ErrorKind::kNotFound);
+      if (node && node->path != path) {
+        exclusion.links_.emplace(node->path, Link{path, glob.text()});
+      }
+    };
+    const GlobVisitor visitor{
+        .on_path = [&](const std::string& path) { follow(path, nullptr); },
+        .on_directory =
+            [&](const std::string& directory, const NamePattern& name) {
+              const auto wanted = [&](const std::string& entry) { return name.Matches(entry); };
+              for (const HostEntry& entry : scan.List(directory, name.text(), wanted)) {
+                follow(directory + entry.name, &entry);
+              }
+            }};
     const std::size_t unreadable = scan.unreadable();
     for (const Glob::Components& pattern : glob.alternatives()) {
       if (IsTooWide(pattern)) {
         is_too_wide = true;
         continue;
       }
-      WalkGlob(pattern, scan, [&](const std::string& path, const HostEntry* entry) {
-        const auto node = scan.Follow(path, entry);
-        names_any = names_any || node.has_value();
-        is_undecided = is_undecided || (!node && node.error().kind != ErrorKind::kNotFound);
-        if (node && node->path != path) {
-          exclusion.links_.emplace(node->path, Link{path, glob.text()});
-        }
-      });
+      WalkGlob(pattern, scan, visitor);
     }
     if (is_undecided || scan.unreadable() != unreadable) exclusion.undecided_ = glob.text();
     if (!names_any && !is_too_wide) unused.push_back(glob.text());

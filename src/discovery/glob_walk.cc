@@ -10,7 +10,7 @@ constexpr int kMaxDepth = 16;
 
 struct Walk {
   ScanContext& scan;
-  const std::function<void(const std::string& path, const HostEntry* entry)>& found;
+  const GlobVisitor& visitor;
 
   /// `directory` does not end with a slash; the root directory is "".
   void Down(const std::string& directory, std::span<const Glob::Component> pattern, int depth) {
@@ -19,17 +19,16 @@ struct Walk {
     if (component.any_depth) return AnyDepth(directory, rest, depth);
     if (component.name.literal()) {
       const std::string path = directory + "/" + component.name.text();
-      if (rest.empty()) return found(path, nullptr);
+      if (rest.empty()) return visitor.on_path(path);
       if (scan.IsDirectory(path)) Down(path, rest, depth);
       return;
     }
+    if (rest.empty()) return visitor.on_directory(directory + "/", component.name);
     const auto wanted = [&](const std::string& name) { return component.name.Matches(name); };
     for (const HostEntry& entry : scan.List(directory + "/", component.name.text(), wanted)) {
       const std::string path = directory + "/" + entry.name;
-      if (rest.empty()) {
-        found(path, &entry);
-      } else if (entry.type == FileType::kDirectory ||
-                 (entry.type == FileType::kSymlink && scan.IsDirectory(path))) {
+      if (entry.type == FileType::kDirectory ||
+          (entry.type == FileType::kSymlink && scan.IsDirectory(path))) {
         Down(path, rest, depth);
       }
     }
@@ -50,9 +49,8 @@ struct Walk {
 
 }  // namespace
 
-void WalkGlob(const Glob::Components& pattern, ScanContext& scan,
-              const std::function<void(const std::string& path, const HostEntry* entry)>& found) {
-  Walk{scan, found}.Down("", pattern, 0);
+void WalkGlob(const Glob::Components& pattern, ScanContext& scan, const GlobVisitor& visitor) {
+  Walk{scan, visitor}.Down("", pattern, 0);
 }
 
 }  // namespace patchbay

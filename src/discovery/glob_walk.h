@@ -8,10 +8,16 @@
 
 namespace patchbay {
 
+/// The functions that a walk calls for the last component of a pattern.
+struct GlobVisitor {
+  /// The path may match. It is literal and need not exist.
+  std::function<void(const std::string& path)> on_path;
+  /// Entries of the directory, which ends with a slash, match if their name is like `name`.
+  std::function<void(const std::string& directory, const NamePattern& name)> on_directory;
+};
+
 /// Evaluates one alternative of a glob on the host. Follows links to directories, except for "**".
-/// Calls `found` with each path that can match and its directory entry; the entry is null if the
-/// path is literal, and may then not exist. Watches everything that can change the result.
-void WalkGlob(const Glob::Components& pattern, ScanContext& scan,
-              const std::function<void(const std::string& path, const HostEntry* entry)>& found);
+/// Watches everything that can change which paths the visitor gets.
+void WalkGlob(const Glob::Components& pattern, ScanContext& scan, const GlobVisitor& visitor);
 
 }  // namespace patchbay

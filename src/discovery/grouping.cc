@@ -12,7 +12,7 @@ namespace {
 
 /// Returns the value that selects the group of a candidate, as text.
 std::optional<std::string> GroupValue(const Candidate& candidate, const std::string& variable) {
-  const auto value = VariablesOf(candidate.device).Find(variable);
+  const auto value = VariablesOf(*candidate.device).Find(variable);
   if (!value) return std::nullopt;
   return std::visit([](const auto& v) { return format("{}", v); }, *value);
 }
@@ -20,7 +20,7 @@ std::optional<std::string> GroupValue(const Candidate& candidate, const std::str
 /// Returns the USB port of a candidate whose value is text from a device. Two devices with the same
 /// serial number must not become one group: they stay two devices with the same ID.
 std::string PortOfChooser(const Candidate& candidate, const std::string& variable) {
-  const auto value = VariablesOf(candidate.device).Lookup(variable);
+  const auto value = VariablesOf(*candidate.device).Lookup(variable);
   const bool is_of_device = value && value->origin == Origin::kDevice && variable != "pci_address";
   return is_of_device ? GroupValue(candidate, "usb_port").value_or("") : "";
 }
@@ -87,7 +87,7 @@ std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) 
   // Indexes in `grouped`, by match, value, and the USB port if the value is text from a device.
   std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> places;
   for (Candidate& candidate : std::exchange(scan.candidates(), {})) {
-    const MatchSpec& match = spec.matches[candidate.device.match];
+    const MatchSpec& match = spec.matches[candidate.device->match];
     const std::string& variable = match.group_by;
     if (variable.empty() && !match.together) {
       grouped.push_back(std::move(candidate));
@@ -100,13 +100,13 @@ std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) 
       continue;
     }
     const auto [place, is_new] = places.emplace(
-        std::tuple(candidate.device.match, *value, PortOfChooser(candidate, variable)),
+        std::tuple(candidate.device->match, *value, PortOfChooser(candidate, variable)),
         grouped.size());
     if (is_new) {
       candidate.identity = *value;
       grouped.push_back(std::move(candidate));
     } else {
-      Merge(std::move(candidate.device), grouped[place->second].device);
+      Merge(std::move(*candidate.draft), *grouped[place->second].draft);
     }
   }
   return grouped;
@@ -120,18 +120,18 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
                                        ? MergeGroups(spec, scan)
                                        : std::exchange(scan.candidates(), {});
   std::erase_if(grouped, [&](Candidate& candidate) {
-    std::vector<DeviceNode>& nodes = candidate.device.nodes;
-    if (nodes.size() > 1) {
+    if (candidate.device->nodes.size() > 1) {
+      std::vector<DeviceNode>& nodes = candidate.draft->nodes;
       std::sort(nodes.begin(), nodes.end(),
                 [](const DeviceNode& a, const DeviceNode& b) { return IdLess(a.path, b.path); });
     }
-    const MatchSpec& match = spec.matches[candidate.device.match];
+    const MatchSpec& match = spec.matches[candidate.device->match];
     if (!match.together && match.require.empty()) return false;
-    const auto missing = MissingNode(match, candidate.device);
+    const auto missing = MissingNode(match, *candidate.device);
     if (!missing) return false;
     scan.RejectCandidate(candidate, RejectReason::kIncomplete,
                          format("the device \"{}\" needs a node {}; it has {}", candidate.identity,
-                                *missing, Paths(candidate.device)));
+                                *missing, Paths(*candidate.device)));
     return true;
   });
   return grouped;

@@ -10,11 +10,19 @@ void ScanSource(const PathSource& source, ScanContext& scan) {
       return glob.spans_directories() ? path.substr(glob.fixed_directory().size())
                                       : std::string(BaseName(path));
     };
-    for (const Glob::Components& pattern : glob.alternatives()) {
-      WalkGlob(pattern, scan, [&](const std::string& path, const HostEntry* entry) {
-        scan.AddNode(path, entry, {}, identity(path));
-      });
-    }
+    const GlobVisitor visitor{
+        .on_path =
+            [&](const std::string& path) { scan.AddNode(path, nullptr, {}, identity(path)); },
+        .on_directory =
+            [&](const std::string& directory, const NamePattern& name) {
+              scan.AddNodes(
+                  directory, glob.text(), name.text(),
+                  [&](const std::string& entry) { return name.Matches(entry); },
+                  [&](const std::string& path) {
+                    return NodeMatch{{}, identity(path)};
+                  });
+            }};
+    for (const Glob::Components& pattern : glob.alternatives()) WalkGlob(pattern, scan, visitor);
   }
 }
 

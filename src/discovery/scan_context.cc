@@ -1,7 +1,6 @@
 // Everything that a source looks at is also watched, whether or not it exists: directories, the
-// targets of links on the way, and the nearest existing ancestor of what is missing. A directory
-// with the timestamp of the previous scan is not listed again. What cannot be read is a rejection
-// and makes the scan incomplete, so that no device is removed for it.
+// targets of links on the way, and the nearest existing ancestor of what is missing. What cannot be
+// read is a rejection and makes the scan incomplete, so that no device is removed for it.
 
 #include "discovery/scan_context.h"
 
@@ -34,16 +33,6 @@ std::string NumberText(const DeviceNumber& number) {
                 number.minor);
 }
 
-/// Sorts the entries of a directory, which makes the IDs of their devices ordered, or almost. tmpfs
-/// and devtmpfs return the newest name first.
-void SortByName(std::vector<HostEntry>& entries) {
-  const auto less = [](const HostEntry& a, const HostEntry& b) { return IdLess(a.name, b.name); };
-  std::reverse(entries.begin(), entries.end());
-  if (!std::is_sorted(entries.begin(), entries.end(), less)) {
-    std::sort(entries.begin(), entries.end(), less);
-  }
-}
-
 std::string WrongType(FileType type, NodeType wanted) {
   return format("it is {}, and the type of the match is \"{}\"", Describe(type),
                 kNodeTypeNames[static_cast<std::size_t>(wanted)]);
@@ -51,24 +40,15 @@ std::string WrongType(FileType type, NodeType wanted) {
 
 }  // namespace
 
-std::string Candidate::label() const {
-  if (!device.nodes.empty()) return device.nodes.front().path;
-  return syspath.empty() ? identity : std::string(BaseName(syspath));
-}
-
-MatchReport::Thing Candidate::thing() const {
-  MatchReport::Thing thing{device.id, {}, syspath};
-  for (const DeviceNode& node : device.nodes) thing.paths.push_back(node.path);
-  if (device.nodes.empty() && !syspath.empty()) thing.paths.push_back(syspath);
-  if (device.id.empty() && thing.paths.empty()) thing.id = identity;
-  return thing;
-}
-
 void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api) {
   match_ = &match;
   match_index_ = index;
   api_ = api;
   report_.BeginMatch(match, index);
+  // Other devices depend on more than their directory entry: on links, sysfs, or other nodes.
+  keeps_devices_ = is_for_spec_of_cache_ && match.exclude.empty() && !HasConditions(match) &&
+                   api != Api::kDra && match.group_by.empty() && !match.together;
+  reuses_devices_ = keeps_devices_ && !request_.is_full;
   exclusion_ = match.exclude.empty() ? Exclusion() : Exclusion::Of(match.exclude, *this);
   if (UsesSysfs(match) || api == Api::kDra) WatchNearestExisting("/run/udev/data");
 }
@@ -100,56 +80,6 @@ void ScanContext::WatchLinks(std::string path) {
     if (!target) return;
     path = FollowLink(directory->path, *target);
   }
-}
-
-/// Returns whether the cached entries of the directory are current.
-bool ScanContext::IsUnchanged(const HostNode& directory, const ScanCache::Listing& last,
-                              const DirectoryStamp& stamp) const {
-  return last.stamp == stamp && request_.unchanged_dirs.contains(host_.Local(directory.path));
-}
-
-const std::vector<HostEntry>& ScanContext::List(
-    const std::string& directory, const std::string& pattern,
-    const std::function<bool(const std::string&)>& wanted) {
-  WatchNearestExisting(directory);
-  auto& listings = request_.cache->listings;
-  ScanCache::ListingKey key{match_index_, directory, pattern};
-  ScanCache::Listing listing;
-  // The timestamp is read first, so that the next scan sees any later change.
-  if (const auto real = host_.Resolve(directory)) {
-    if (const auto stamp = host_.StampOf(*real)) {
-      listing.stamp = *stamp;
-      const auto last = last_listings_.find(key);
-      if (last != last_listings_.end() && IsUnchanged(*real, last->second, *stamp)) {
-        const ScanCache::Listing& same =
-            listings.insert(last_listings_.extract(last)).position->second;
-        report_.AddPlace({.place = directory,
-                          .pattern = pattern,
-                          .seen = same.seen,
-                          .matched = same.entries.size()});
-        return same.entries;
-      }
-    }
-  }
-  std::size_t seen = 0;
-  auto entries = host_.List(directory, [&](const std::string& name) {
-    ++seen;
-    return wanted(name);
-  });
-  if (entries) {
-    report_.AddPlace(
-        {.place = directory, .pattern = pattern, .seen = seen, .matched = entries->size()});
-    listing.entries = std::move(*entries);
-    SortByName(listing.entries);
-    listing.seen = seen;
-    return listings.insert_or_assign(std::move(key), std::move(listing)).first->second.entries;
-  }
-  report_.AddPlace({.place = directory, .problem = entries.error().message});
-  if (entries.error().kind != ErrorKind::kNotFound) {
-    RejectUnreadable(directory, std::move(entries).error());
-  }
-  static const std::vector<HostEntry> kNothing;
-  return kNothing;
 }
 
 bool ScanContext::IsDirectory(const std::string& path) {
@@ -361,17 +291,16 @@ void ScanContext::AddNode(const std::string& path, const HostEntry* entry, Named
   auto node = NodeAt(path, entry, {});
   if (!node || !AddSysfsValues(*node)) return;
   node->captures = std::move(captures);
-  if (!paths_.insert(path).second) {
+  if (!paths_.emplace(path).second) {
     return report_.Drop(path, DropReason::kFoundBefore, "already found");
   }
-  Candidate candidate;
-  candidate.device.nodes.push_back(std::move(*node));
-  candidate.identity = std::move(identity);
-  AddCandidate(std::move(candidate));
+  Device device;
+  device.nodes.push_back(std::move(*node));
+  AddCandidate(Candidate(std::move(device), std::move(identity)));
 }
 
 void ScanContext::AddCandidate(Candidate candidate) {
-  candidate.device.match = match_index_;
+  if (candidate.draft != nullptr) candidate.draft->match = match_index_;
   if (candidates_.size() == kMaxCandidates) {
     ++unreadable_;
     return Reject(candidate.label(), RejectReason::kLimit,
@@ -381,12 +310,12 @@ void ScanContext::AddCandidate(Candidate candidate) {
 }
 
 void ScanContext::RejectOnce(const std::string& path, RejectReason reason, std::string detail) {
-  if (paths_.insert(path).second) Reject(path, reason, std::move(detail));
+  if (paths_.emplace(path).second) Reject(path, reason, std::move(detail));
 }
 
 void ScanContext::RejectCandidate(const Candidate& candidate, RejectReason reason,
                                   std::string detail) {
-  Add({candidate.label(), reason, std::move(detail)}, candidate.thing(), candidate.device.match);
+  Add({candidate.label(), reason, std::move(detail)}, candidate.thing(), candidate.device->match);
 }
 
 void ScanContext::Reject(std::string path, RejectReason reason, std::string detail) {

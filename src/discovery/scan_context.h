@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +15,7 @@
 
 #include "base/path.h"
 #include "base/result.h"
+#include "discovery/candidate.h"
 #include "discovery/device_ancestry.h"
 #include "discovery/exclusion.h"
 #include "discovery/scan_report.h"
@@ -22,16 +25,10 @@
 
 namespace patchbay {
 
-/// A match of a source, which can become a device.
-struct Candidate {
-  Device device;             ///< without its ID
-  std::string identity;      ///< the text of the default ID
-  std::string syspath = {};  ///< of the sysfs device, if the source finds those and not nodes
-
-  /// Returns the name on the host: the first node, the syspath, or the default ID.
-  std::string label() const;
-  /// Returns the label for a report.
-  MatchReport::Thing thing() const;
+/// The parts of a path that a match names, and the text of the default ID.
+struct NodeMatch {
+  NamedValues captures;
+  std::string identity;
 };
 
 /// The state of one scan of the host for one resource. The sources add candidates and rejections,
@@ -42,8 +39,9 @@ class ScanContext {
   static constexpr std::size_t kMaxCandidates = 100'000;
   static constexpr std::size_t kMaxRejections = 1'000;
 
-  /// Both must outlive the object.
-  ScanContext(const HostRoot& host, const ScanRequest& request)
+  /// All must outlive the object. `spec` is the entry of the resource, if the cache may keep its
+  /// devices, see ScanCache::spec.
+  ScanContext(const HostRoot& host, const ScanRequest& request, const ResourceSpec* spec = nullptr)
       : host_(host),
         request_(request),
         report_(request),
@@ -52,7 +50,8 @@ class ScanContext {
                  report_.AddPlace({.place = place, .problem = error.message});
                }),
         ancestries_(sysfs_),
-        last_listings_(std::exchange(request.cache->listings, {})) {}
+        last_listings_(std::exchange(request.cache->listings, {})),
+        is_for_spec_of_cache_(spec != nullptr && spec == request.cache->spec.get()) {}
   ScanContext(const ScanContext&) = delete;
   ScanContext& operator=(const ScanContext&) = delete;
 
@@ -67,6 +66,15 @@ class ScanContext {
   /// as the scan's cache.
   const std::vector<HostEntry>& List(const std::string& directory, const std::string& pattern,
                                      const std::function<bool(const std::string&)>& wanted);
+  /// Adds the entries of a directory as nodes, see List and AddNode. `source` and `pattern`
+  /// determine `wanted` and `describe` in this match. A device whose directory entry is that of the
+  /// last scan is the same object, if it depends on nothing else.
+  void AddNodes(const std::string& directory, const std::string& source, const std::string& pattern,
+                const std::function<bool(const std::string&)>& wanted,
+                const std::function<NodeMatch(const std::string& path)>& describe);
+  /// Keeps those of these devices for the next scan that AddNodes may reuse. They have their IDs
+  /// and do not change any more.
+  void KeepDevices(const std::vector<Candidate>& complete);
   /// Returns whether `path` is a directory, following links. Watches it, or the nearest existing
   /// ancestor. Reports a path that cannot be checked, and one that the match names and that is not
   /// a directory.
@@ -138,6 +146,10 @@ class ScanContext {
  private:
   bool IsUnchanged(const HostNode& directory, const ScanCache::Listing& last,
                    const DirectoryStamp& stamp) const;
+  ScanCache::Listing* ListCached(const std::string& directory, const std::string& source,
+                                 const std::string& pattern,
+                                 const std::function<bool(const std::string&)>& wanted);
+  void AddKnownDevice(const std::shared_ptr<const Device>& device);
   void WatchNearestExisting(std::string directory);
   void WatchLinks(std::string path);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
@@ -153,14 +165,18 @@ class ScanContext {
   const Sysfs sysfs_;
   DeviceAncestries ancestries_;
   std::map<ScanCache::ListingKey, ScanCache::Listing> last_listings_;
+  const bool is_for_spec_of_cache_;
+  bool keeps_devices_ = false;   ///< of this match, for the next scan
+  bool reuses_devices_ = false;  ///< of this match, from the last scan
   const MatchSpec* match_ = nullptr;
   std::size_t match_index_ = 0;
   Api api_ = Api::kDevicePlugin;
   Exclusion exclusion_;
   std::vector<Candidate> candidates_;
   std::vector<Rejection> rejected_;
-  std::unordered_set<std::string>
-      paths_;  ///< of all matches so far; the first match that finds one keeps it
+  std::pmr::monotonic_buffer_resource arena_;  ///< of `paths_`, which only grow
+  /// Of all matches so far; the first match that finds one keeps it.
+  std::pmr::unordered_set<std::pmr::string> paths_{&arena_};
   std::unordered_set<std::string> taken_;  ///< syspaths
   std::set<std::string> directories_;
   std::unordered_set<std::string>

@@ -47,11 +47,9 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
   std::vector<std::string> members = below.paths;
   members.insert(members.end(), also.begin(), also.end());
 
-  Candidate candidate;
-  candidate.identity = std::move(identity);
-  candidate.syspath = device.self().path;
-  candidate.device.values = scan.ancestries().ValuesOf(device);
-  candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
+  Device found;
+  found.values = scan.ancestries().ValuesOf(device);
+  found.numa_node = NumaNode(scan.host(), device.self().path);
   std::vector<UnfitPart> unfit;
   bool any = false, any_excluded = false;
   std::string interface;
@@ -84,22 +82,23 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
     NamedValues values = scan.ancestries().ValuesOf(*member);
     if (node_path.empty()) {
       // A network interface has no node for its values.
-      MergeValues(std::move(values), candidate.device.values);
+      MergeValues(std::move(values), found.values);
     } else if (scan.IsExcluded(node_path)) {
       any_excluded = true;
     } else if (auto node = scan.NodeOf(member->self(), std::move(values))) {
-      candidate.device.nodes.push_back(std::move(*node));
+      found.nodes.push_back(std::move(*node));
     } else {
       return scan.RejectOnce(
           node_path, RejectReason::kIncomplete,
           format("sysfs has this node of the device \"{}\", but the node is not accessible; check "
                  "that the host's /dev is mounted and readable",
-                 candidate.identity));
+                 identity));
     }
   }
-  DropParts(candidate.identity, device.self(), any, unfit, scan.report());
-  if (!any || (any_excluded && candidate.device.nodes.empty())) return;
-  if (scan.Take(device.self())) scan.AddCandidate(std::move(candidate));
+  DropParts(identity, device.self(), any, unfit, scan.report());
+  if (!any || (any_excluded && found.nodes.empty())) return;
+  if (!scan.Take(device.self())) return;
+  scan.AddCandidate(Candidate(std::move(found), std::move(identity), device.self().path));
 }
 
 }  // namespace patchbay

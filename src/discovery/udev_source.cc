@@ -77,19 +77,19 @@ void ScanSource(const UdevPattern& udev, ScanContext& scan) {
                           std::move(*why)});
       continue;
     }
-    Candidate candidate;
-    candidate.identity = IdentityOf(device, udev, scan);
-    candidate.syspath = device.self().path;
-    candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
+    Device found;
+    found.numa_node = NumaNode(scan.host(), device.self().path);
     NamedValues values = scan.ancestries().ValuesOf(device);
     if (device.self().node.empty()) {
-      candidate.device.values = std::move(values);
+      found.values = std::move(values);
     } else if (auto node = scan.NodeOf(device.self(), std::move(values))) {
-      candidate.device.nodes.push_back(std::move(*node));
+      found.nodes.push_back(std::move(*node));
     } else {
       continue;
     }
-    if (scan.Take(device.self())) scan.AddCandidate(std::move(candidate));
+    if (!scan.Take(device.self())) continue;
+    scan.AddCandidate(
+        Candidate(std::move(found), IdentityOf(device, udev, scan), device.self().path));
   }
 }
 

@@ -323,7 +323,7 @@ Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std
   return response;
 }
 
-Status ProvideGroups(const ResourceSpec& spec, std::span<const Device> devices,
+Status ProvideGroups(const ResourceSpec& spec, const DeviceList& devices,
                      const AllocationContext& context) {
   if (!spec.grant_group) return {};
   ResponseBuilder builder(spec, context);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/device_list.h"
 #include "model/snapshot.h"
 #include "os/host_root.h"
 
@@ -68,7 +69,7 @@ Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std
 /// Makes the CDI devices of the groups available that containers with these devices need: those of
 /// an earlier start of the node are gone, and a container that restarts is not allocated again.
 /// Devices that cannot be allocated now are left out. Returns the first error of provide_group.
-Status ProvideGroups(const ResourceSpec& spec, std::span<const Device> devices,
+Status ProvideGroups(const ResourceSpec& spec, const DeviceList& devices,
                      const AllocationContext& context);
 
 /// Allocates devices of one resource for a test, one after the other.

@@ -62,34 +62,41 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   std::map<std::string_view, std::string_view> reasons;  // by the path that was rejected
   for (const Rejection& rejection : rejected_) reasons.emplace(rejection.path, rejection.detail);
   const auto keep_vanished = [&](Tracked& old, const std::string& why = "") {
-    if (!old.vanished_at && !IsOutOfSight(*spec_, *old.device, rejected_)) {
-      old.vanished_at = now;
-      old.vanished_as = ++last_vanished_;
-      old.removed_by_config = finds_others || (is_respecified && !why.empty());
+    if (!old.is_missing() && !IsOutOfSight(*spec_, *old.device, rejected_)) {
+      if (old.problem == nullptr) old.problem = std::make_unique<Problem>();
+      old.problem->vanished_at = now;
+      old.problem->vanished_as = ++last_vanished_;
+      old.problem->removed_by_config = finds_others || (is_respecified && !why.empty());
     }
-    if (old.vanished_at) {
-      old.reason = !why.empty()            ? why
-                   : old.removed_by_config ? "no longer matched by the configuration"
-                                           : VanishedReason(*old.device, reasons);
+    if (old.is_missing()) {
+      old.problem->reason = !why.empty() ? why
+                            : old.problem->removed_by_config
+                                ? "no longer matched by the configuration"
+                                : VanishedReason(*old.device, reasons);
     }
     next.push_back(std::move(old));
   };
 
   AllocationTrial trial(*spec_, node_name_);
   auto old = tracked_.begin();
-  for (Device& device : discovery.devices) {
-    for (; old != tracked_.end() && IdLess(old->device->id, device.id); ++old) keep_vanished(*old);
-    const bool known = old != tracked_.end() && old->device->id == device.id;
-    const bool same = known && *old->device == device;
+  for (const auto& found : discovery.devices.shared()) {
+    const Device& device = *found;
+    const bool is_same_object = old != tracked_.end() && old->device == found;
+    while (!is_same_object && old != tracked_.end() && IdLess(old->device->id, device.id)) {
+      keep_vanished(*old++);
+    }
+    const bool known = is_same_object || (old != tracked_.end() && old->device->id == device.id);
+    const bool same = is_same_object || (known && *old->device == device);
     auto problem = same && !is_respecified ? std::nullopt : trial.ProblemWith(device);
     if (problem) {
       if (known) keep_vanished(*old, problem->detail);
       problems.push_back(std::move(*problem));
     } else {
       const auto missing = discovery.missing_nodes.find(device.id);
-      next.push_back(
-          {same ? std::move(old->device) : std::make_shared<const Device>(std::move(device)),
-           missing == discovery.missing_nodes.end() ? "" : std::move(missing->second)});
+      next.push_back({same ? old->device : found});
+      if (missing != discovery.missing_nodes.end()) {
+        next.back().problem = std::make_unique<Problem>(Problem{std::move(missing->second)});
+      }
     }
     if (known) ++old;
   }
@@ -110,7 +117,7 @@ void Inventory::Expire(Time now) {
 std::size_t Inventory::DropOldest() {
   std::vector<std::uint32_t> vanished;
   for (const Tracked& tracked : tracked_) {
-    if (IsForgettable(tracked)) vanished.push_back(tracked.vanished_as);
+    if (IsForgettable(tracked)) vanished.push_back(tracked.problem->vanished_as);
   }
   const std::size_t most = std::max(kMaxVanished, max_present_);
   if (vanished.size() <= most) return 0;
@@ -118,14 +125,14 @@ std::size_t Inventory::DropOldest() {
   const auto oldest_kept = vanished.begin() + static_cast<std::ptrdiff_t>(dropped);
   std::nth_element(vanished.begin(), oldest_kept, vanished.end());
   std::erase_if(tracked_, [&](const Tracked& tracked) {
-    return IsForgettable(tracked) && tracked.vanished_as < *oldest_kept;
+    return IsForgettable(tracked) && tracked.problem->vanished_as < *oldest_kept;
   });
   return dropped;
 }
 
 Inventory::Time Inventory::ExpiryOf(const Tracked& tracked) const {
-  return *tracked.vanished_at +
-         (tracked.removed_by_config ? Time::duration::zero() : spec_->forget_after);
+  return *tracked.problem->vanished_at +
+         (tracked.problem->removed_by_config ? Time::duration::zero() : spec_->forget_after);
 }
 
 std::optional<Inventory::Time> Inventory::NextExpiry() const {
@@ -141,18 +148,17 @@ std::optional<Inventory::Time> Inventory::NextExpiry() const {
 std::vector<ProbeScheduler::Presence> Inventory::Known() const {
   std::vector<ProbeScheduler::Presence> known;
   known.reserve(tracked_.size());
-  for (const Tracked& tracked : tracked_) known.push_back({tracked.device, !tracked.vanished_at});
+  for (const Tracked& tracked : tracked_) known.push_back({tracked.device, !tracked.is_missing()});
   return known;
 }
 
 ListedDevice Inventory::Listed(const Tracked& tracked, const HealthLookup& health_of) const {
   constexpr std::uint32_t kUnhealthyRank = 1;
-  if (tracked.vanished_at || !tracked.reason.empty()) {
-    const std::uint32_t rank = IsForgettable(tracked)
-                                   ? std::numeric_limits<std::uint32_t>::max() - tracked.vanished_as
-                                   : kUnhealthyRank;
-    return {tracked.device, Health::kUnhealthy, tracked.reason, rank,
-            tracked.vanished_at.has_value()};
+  if (const Problem* problem = tracked.problem.get()) {
+    const std::uint32_t rank =
+        IsForgettable(tracked) ? std::numeric_limits<std::uint32_t>::max() - problem->vanished_as
+                               : kUnhealthyRank;
+    return {tracked.device, Health::kUnhealthy, problem->reason, rank, tracked.is_missing()};
   }
   if (!health_of) return {tracked.device, Health::kHealthy, ""};
   ProbeScheduler::DeviceHealth health = health_of(tracked.device->id);

@@ -67,15 +67,21 @@ class Inventory {
   const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
 
  private:
-  struct Tracked {
-    std::shared_ptr<const Device> device;
-    std::string reason = {};  ///< why it is missing or cannot be allocated; otherwise empty
+  /// Why a device is missing or cannot be allocated. Few devices have a problem.
+  struct Problem {
+    std::string reason;
     std::optional<Time> vanished_at = {};
     std::uint32_t vanished_as = 0;   ///< the number of the disappearance, counted over all devices
     bool removed_by_config = false;  ///< by a change of the entry; kept only while held
   };
+  struct Tracked {
+    std::shared_ptr<const Device> device;
+    std::unique_ptr<Problem> problem = {};  ///< null if there is none
+
+    bool is_missing() const { return problem != nullptr && problem->vanished_at; }
+  };
   bool IsForgettable(const Tracked& tracked) const {
-    return tracked.vanished_at && !held_.contains(tracked.device->id);
+    return tracked.is_missing() && !held_.contains(tracked.device->id);
   }
   std::size_t DropOldest();
   Time ExpiryOf(const Tracked& tracked) const;

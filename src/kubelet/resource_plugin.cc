@@ -28,7 +28,10 @@ bool SameList(const Snapshot& a, const Snapshot& b) {
   return a.topology == b.topology && a.spec->replicas == b.spec->replicas &&
          std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(),
                     [topology = a.topology](const ListedDevice& x, const ListedDevice& y) {
-                      return x.health == y.health && x.device->id == y.device->id &&
+                      if (x.health != y.health || x.device == y.device) {
+                        return x.health == y.health;
+                      }
+                      return x.device->id == y.device->id &&
                              (x.device->numa_node == y.device->numa_node || !topology);
                     });
 }

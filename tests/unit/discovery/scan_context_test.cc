@@ -30,7 +30,7 @@ class ScanTest : public testing::Test {
   std::vector<std::string> Found() {
     std::vector<std::string> paths;
     for (const Candidate& candidate : scan_.candidates())
-      paths.push_back(candidate.device.nodes.front().path);
+      paths.push_back(candidate.device->nodes.front().path);
     return paths;
   }
   std::vector<std::string> Names(const std::string& directory) {
@@ -171,12 +171,12 @@ TEST_F(ScanTest, FollowsLinksToNodes) {
     scan.AddNode(path, nullptr, {{"k", "v"}}, "me");
     ASSERT_THAT(scan.candidates(), SizeIs(1)) << path;
     const Candidate& candidate = scan.candidates().front();
-    EXPECT_EQ(candidate.device.nodes.front().path, path);
-    EXPECT_EQ(candidate.device.nodes.front().real_path, "/dev/node") << path;
-    EXPECT_EQ(candidate.device.nodes.front().type, FileType::kRegular);
+    EXPECT_EQ(candidate.device->nodes.front().path, path);
+    EXPECT_EQ(candidate.device->nodes.front().real_path, "/dev/node") << path;
+    EXPECT_EQ(candidate.device->nodes.front().type, FileType::kRegular);
     EXPECT_EQ(candidate.identity, "me");
-    EXPECT_EQ(candidate.device.nodes.front().captures, (NamedValues{{"k", "v"}}));
-    EXPECT_EQ(candidate.device.match, 3u);
+    EXPECT_EQ(candidate.device->nodes.front().captures, (NamedValues{{"k", "v"}}));
+    EXPECT_EQ(candidate.device->match, 3u);
     EXPECT_TRUE(scan.directories().contains("/dev")) << path;
   }
 }
@@ -228,7 +228,7 @@ TEST_F(ScanTest, KeepsAPathOnce) {
   scan_.BeginMatch(match_, 1);
   Add("/dev/a");
   EXPECT_THAT(Found(), ElementsAre("/dev/a"));
-  EXPECT_EQ(scan_.candidates().front().device.match, 0u);
+  EXPECT_EQ(scan_.candidates().front().device->match, 0u);
 }
 
 TEST_F(ScanTest, MatchOfAnotherTypeDoesNotClaimThePath) {
@@ -274,12 +274,12 @@ TEST_F(ScanTest, FiltersByType) {
       }
       std::vector<std::string> found;
       for (const Candidate& candidate : scan.candidates()) {
-        found.push_back(candidate.device.nodes.front().path);
-        const bool is_char = candidate.device.nodes.front().real_path == "/dev/char";
-        const bool is_block = candidate.device.nodes.front().real_path == "/dev/block";
-        EXPECT_EQ(candidate.device.nodes.front().type == FileType::kCharacter, is_char);
-        EXPECT_EQ(candidate.device.nodes.front().type == FileType::kBlock, is_block);
-        EXPECT_EQ(candidate.device.nodes.front().minor, is_char ? 5u : is_block ? 200u : 0u);
+        found.push_back(candidate.device->nodes.front().path);
+        const bool is_char = candidate.device->nodes.front().real_path == "/dev/char";
+        const bool is_block = candidate.device->nodes.front().real_path == "/dev/block";
+        EXPECT_EQ(candidate.device->nodes.front().type == FileType::kCharacter, is_char);
+        EXPECT_EQ(candidate.device->nodes.front().type == FileType::kBlock, is_block);
+        EXPECT_EQ(candidate.device->nodes.front().minor, is_char ? 5u : is_block ? 200u : 0u);
       }
       std::sort(found.begin(), found.end());
       EXPECT_EQ(found, c.found);
