@@ -13,7 +13,8 @@ CheckResult CheckProgress(const Progress& progress, const ProgressLimits& limits
   if (progress.server > limits.server) {
     result.ok = false;
     result.body += format(
-        "a gRPC server has been starting or stopping for {} s; its resource cannot be registered\n",
+        "creating or removing the socket of a resource has taken {} s; the resource cannot be "
+        "registered\n",
         duration_cast<seconds>(progress.server).count());
   }
   if (progress.directory > limits.directory) {

@@ -11,7 +11,7 @@ namespace patchbay {
 
 /// Time limits for the work that registration and pod admission depend on.
 struct ProgressLimits {
-  /// For the start or stop of a gRPC server, which normally takes less than a second.
+  /// For creating or removing a socket, which normally takes less than a second.
   std::chrono::milliseconds server = std::chrono::seconds(30);
   /// For a check of the kubelet's directory, which normally takes milliseconds.
   std::chrono::milliseconds directory = std::chrono::seconds(30);

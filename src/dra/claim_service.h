@@ -47,7 +47,7 @@ struct ClaimCall {
 /// The server has checked that the UID of a claim is IsUid, and that its names are DNS names, so
 /// each can be part of a path. The claim need not exist any more.
 ///
-/// Called on gRPC threads, concurrently. The functions return immediately and may call `done`
+/// Called on the RPC thread. The functions return immediately and may call `done`
 /// before they return. `done` is called at most once, on any thread. A claim without a result has
 /// failed for the kubelet; so has every claim if `done` is destroyed without a call.
 class ClaimService {

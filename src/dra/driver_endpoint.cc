@@ -68,8 +68,8 @@ Status CreateDataDir(const std::string& data) {
                    error ? error.value() : errno);
 }
 
-/// gRPC would replace the socket of another process, whose calls would then fail. It does not
-/// replace other files, and does not report why it fails.
+/// A UnixServer replaces the socket of another process, whose calls would then fail. It does not
+/// replace other files.
 Status CheckReplaceable(const std::string& socket) {
   struct stat info;
   if (lstat(socket.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode)) {

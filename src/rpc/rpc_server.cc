@@ -183,18 +183,18 @@ Result<std::shared_ptr<RpcServer>> RpcServer::Create() {
 RpcServer::~RpcServer() {
   if (acceptor_) acceptor_->Stop();
   if (server_) server_->Shutdown(std::chrono::system_clock::now());
-  if (!thread_.joinable()) {  // it could not be started
-    queue_->Shutdown();
-    return Run();
-  }
-  {
+  if (thread_.joinable()) {
     // Requests of clients that have disconnected still arrive, and each requests the next call,
     // which the queue must not refuse.
     std::unique_lock lock(mutex_);
     no_calls_.wait(lock, [this] { return calls_ == 0; });
   }
   queue_->Shutdown();
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  } else {
+    Run();  // the thread could not be started
+  }
 }
 
 void RpcServer::AwaitCall() {

@@ -33,7 +33,7 @@ class RpcServer {
   RpcServer& operator=(const RpcServer&) = delete;
 
   Acceptor& acceptor() { return *acceptor_; }
-  /// Whether a client has had a response of the server; a UnixServer finds out.
+  /// Returns whether a client has had a response of the server. A UnixServer finds out.
   bool has_responded() const { return has_responded_; }
   void SetHasResponded() { has_responded_ = true; }
 

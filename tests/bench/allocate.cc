@@ -32,13 +32,36 @@ v1beta1::AllocateResponse AllocateOnce(const std::string& socket, const std::str
   return response;
 }
 
-/// Returns the median over the rounds of a value of each round.
-template <class OfRound>
-Estimate OverRounds(const std::vector<CallRound>& rounds, OfRound of_round) {
-  std::vector<double> values;
-  values.reserve(rounds.size());
-  for (const CallRound& round : rounds) values.push_back(of_round(round));
-  return EstimateMedian(values);
+using Samples = std::vector<double> CallTimes::*;
+
+/// Returns the times of one kind of call to one server, in all rounds.
+std::vector<double> AllTimes(const std::vector<CallRound>& rounds, std::size_t server,
+                             Samples kind) {
+  std::vector<double> all;
+  for (const CallRound& round : rounds) {
+    const std::vector<double>& samples = round[server].*kind;
+    all.insert(all.end(), samples.begin(), samples.end());
+  }
+  return all;
+}
+
+/// Calls of one kind to one server.
+struct Calls {
+  std::size_t server;
+  Samples kind;
+};
+
+/// Returns the ratio of a quantile of all times, with the spread of the ratios of the rounds.
+Estimate Ratio(const std::vector<CallRound>& rounds, Calls of, Calls to, double share) {
+  std::vector<double> ratios;
+  ratios.reserve(rounds.size());
+  for (const CallRound& round : rounds) {
+    ratios.push_back(Quantile(round[of.server].*of.kind, share) /
+                     Quantile(round[to.server].*to.kind, share));
+  }
+  return {Quantile(AllTimes(rounds, of.server, of.kind), share) /
+              Quantile(AllTimes(rounds, to.server, to.kind), share),
+          EstimateMedian(ratios).spread};
 }
 
 /// Compares Allocate of one device with a call that does nothing, and with servers that return the
@@ -53,36 +76,36 @@ void BenchOneAllocate(Report& report) {
   const auto response = AllocateOnce(plugin, kDevice);
   const BareServer callback(kCallbackApi, response), synchronous(kSynchronousApi, response),
       queue(kCompletionQueueApi, response);
+  for (const pid_t pid : {daemon.pid(), callback.pid(), synchronous.pid(), queue.pid()}) {
+    PinToOneCpu(pid);
+  }
   enum Called { kPlugin, kCallback, kSynchronous, kQueue };
   const auto rounds =
       MeasureCalls({plugin, callback.socket(), synchronous.socket(), queue.socket()}, kDevice);
-  const auto of_plugin = [&](double CallTimes::*time) {
-    return OverRounds(rounds, [&](const CallRound& round) { return round[kPlugin].*time; });
+  constexpr Samples kEmpty = &CallTimes::empty, kAllocate = &CallTimes::allocate,
+                    kFirst = &CallTimes::first;
+  const auto add = [&](FigureName name, Samples kind, double share) {
+    report.Add(name, EstimateQuantile(AllTimes(rounds, kPlugin, kind), share));
   };
-  const auto to_empty = [&](Called server, double CallTimes::*allocate, double CallTimes::*empty) {
-    return OverRounds(rounds, [&](const CallRound& round) {
-      return round[server].*allocate / round[server].*empty;
-    });
+  const auto add_ratio = [&](FigureName name, Calls of, Calls to, double share) {
+    report.Add(name, Ratio(rounds, of, to, share));
   };
-  const auto to_bare = [&](Called bare) {
-    return OverRounds(rounds, [&](const CallRound& round) {
-      return round[kPlugin].allocate_p50 / round[bare].allocate_p50;
-    });
-  };
-  report.Add("empty call, p50", of_plugin(&CallTimes::empty_p50));
-  report.Add("empty call, p99", of_plugin(&CallTimes::empty_p99));
-  report.Add("Allocate, p50", of_plugin(&CallTimes::allocate_p50));
-  report.Add("Allocate, p99", of_plugin(&CallTimes::allocate_p99));
-  report.Add("first Allocate after other work, p50", of_plugin(&CallTimes::first_p50));
-  report.Add("Allocate / empty call, p50",
-             to_empty(kPlugin, &CallTimes::allocate_p50, &CallTimes::empty_p50));
-  report.Add("the same of the bare completion queue, p50",
-             to_empty(kQueue, &CallTimes::allocate_p50, &CallTimes::empty_p50));
-  report.Add("Allocate / empty call, p99",
-             to_empty(kPlugin, &CallTimes::allocate_p99, &CallTimes::empty_p99));
-  report.Add("Allocate / bare callback server, p50", to_bare(kCallback));
-  report.Add("Allocate / bare synchronous server, p50", to_bare(kSynchronous));
-  report.Add("Allocate / bare completion queue, p50", to_bare(kQueue));
+  add("empty call, p50", kEmpty, 0.5);
+  add("empty call, p99", kEmpty, 0.99);
+  add("Allocate, p50", kAllocate, 0.5);
+  add("Allocate, p99", kAllocate, 0.99);
+  add_ratio("Allocate / empty call, p50", {kPlugin, kAllocate}, {kPlugin, kEmpty}, 0.5);
+  add_ratio("Allocate / empty call, p99", {kPlugin, kAllocate}, {kPlugin, kEmpty}, 0.99);
+  add_ratio("Allocate / empty call of the bare completion queue, p50", {kQueue, kAllocate},
+            {kQueue, kEmpty}, 0.5);
+  add_ratio("Allocate / bare callback server, p50", {kPlugin, kAllocate}, {kCallback, kAllocate},
+            0.5);
+  add_ratio("Allocate / bare synchronous server, p50", {kPlugin, kAllocate},
+            {kSynchronous, kAllocate}, 0.5);
+  add_ratio("Allocate / bare completion queue, p50", {kPlugin, kAllocate}, {kQueue, kAllocate},
+            0.5);
+  add_ratio("first Allocate / first of the bare callback server, p50", {kPlugin, kFirst},
+            {kCallback, kFirst}, 0.5);
 }
 
 /// Sends sixteen Allocate calls at a time while devices appear and disappear. Each must take less

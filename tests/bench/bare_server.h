@@ -28,6 +28,7 @@ class BareServer {
   BareServer& operator=(const BareServer&) = delete;
 
   std::string socket() const { return tree_.path("socket"); }
+  pid_t pid() const { return pid_; }
 
  private:
   test::TempTree tree_;

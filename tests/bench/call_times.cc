@@ -1,11 +1,13 @@
 #include "bench/call_times.h"
 
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 
 #include "bench/measure.h"
 #include "deviceplugin.grpc.pb.h"
@@ -35,19 +37,14 @@ class CalledServer {
   /// CPU have another server and the empty call, so it is measured separately.
   void TakeTurn() {
     Empty();
-    first_.push_back(Allocate());
+    times_.first.push_back(Allocate());
     for (int i = 0; i < kCallsInARow; ++i) {
-      empty_.push_back(Empty());
-      allocate_.push_back(Allocate());
+      times_.empty.push_back(Empty());
+      times_.allocate.push_back(Allocate());
     }
   }
 
-  CallTimes EndRound() {
-    const CallTimes times{Quantile(empty_, 0.5), Quantile(empty_, 0.99), Quantile(allocate_, 0.5),
-                          Quantile(allocate_, 0.99), Quantile(first_, 0.5)};
-    for (auto* samples : {&empty_, &allocate_, &first_}) samples->clear();
-    return times;
-  }
+  CallTimes EndRound() { return std::exchange(times_, {}); }
 
   std::string Response() const { return response_.SerializeAsString(); }
 
@@ -73,7 +70,7 @@ class CalledServer {
   std::unique_ptr<v1beta1::DevicePlugin::Stub> stub_;
   v1beta1::AllocateRequest request_;
   v1beta1::AllocateResponse response_;
-  std::vector<double> empty_, allocate_, first_;
+  CallTimes times_;
 };
 
 void TakeTurns(std::vector<CalledServer>& servers) {
@@ -99,8 +96,13 @@ std::vector<CallRound> MeasureCalls(const std::vector<std::string>& sockets,
   std::istringstream numbers(result.output);
   std::vector<CallRound> rounds(kCallRounds, CallRound(sockets.size()));
   for (CallRound& round : rounds) {
-    for (CallTimes& of : round) {
-      numbers >> of.empty_p50 >> of.empty_p99 >> of.allocate_p50 >> of.allocate_p99 >> of.first_p50;
+    for (CallTimes& times : round) {
+      times.empty.resize(kCallBlocks * kCallsInARow);
+      times.allocate.resize(kCallBlocks * kCallsInARow);
+      times.first.resize(kCallBlocks);
+      for (auto* samples : {&times.empty, &times.allocate, &times.first}) {
+        for (double& sample : *samples) numbers >> sample;
+      }
     }
   }
   if (!numbers) FailCalls("numbers are missing");
@@ -108,6 +110,7 @@ std::vector<CallRound> MeasureCalls(const std::vector<std::string>& sockets,
 }
 
 int CallPlugins(const std::vector<std::string>& arguments) {
+  PinToOneCpu(getpid());
   std::vector<CalledServer> servers;
   for (std::size_t i = 1; i < arguments.size(); ++i)
     servers.emplace_back(arguments[i], arguments[0]);
@@ -120,8 +123,9 @@ int CallPlugins(const std::vector<std::string>& arguments) {
     TakeTurns(servers);
     for (CalledServer& server : servers) {
       const CallTimes times = server.EndRound();
-      std::printf("%.6f %.6f %.6f %.6f %.6f\n", times.empty_p50, times.empty_p99,
-                  times.allocate_p50, times.allocate_p99, times.first_p50);
+      for (const auto* samples : {&times.empty, &times.allocate, &times.first}) {
+        for (const double sample : *samples) std::printf("%.4f ", sample);
+      }
     }
   }
   return 0;

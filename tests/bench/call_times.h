@@ -8,8 +8,8 @@ namespace patchbay::bench {
 
 /// Times in ms of the calls to one server in one round. An empty call is GetDevicePluginOptions.
 struct CallTimes {
-  double empty_p50, empty_p99, allocate_p50, allocate_p99;
-  double first_p50;  ///< of the first Allocate after calls to other servers
+  std::vector<double> empty, allocate;
+  std::vector<double> first;  ///< of each first Allocate after calls to other servers
 };
 
 /// One round of calls, by server.
@@ -17,14 +17,15 @@ using CallRound = std::vector<CallTimes>;
 
 /// Calls device plugins in turn, so that other load on the machine affects all of them. The client
 /// is a process of its own: in this one, threads of the built-in kubelet poll for gRPC as well, and
-/// each call would wait for them. Exits if a call fails, or if the responses are not all equal.
+/// each call would wait for them. The client runs on the CPU of PinToOneCpu. Exits if a call fails,
+/// or if the responses are not all equal.
 std::vector<CallRound> MeasureCalls(const std::vector<std::string>& sockets,
                                     const std::string& device);
 
 /// The first argument of the process that calls.
 constexpr std::string_view kCallArgument = "--call-plugins";
-/// The main function of that process. `arguments` are the device and the sockets. It prints the
-/// numbers of CallTimes.
+/// The main function of that process. `arguments` are the device and the sockets. It prints all
+/// times.
 int CallPlugins(const std::vector<std::string>& arguments);
 
 }  // namespace patchbay::bench

@@ -1,5 +1,7 @@
 #include "bench/measure.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -49,6 +51,18 @@ int ThreadsAtRest(const DaemonProcess& daemon) {
   std::this_thread::sleep_for(std::chrono::seconds(8));
   const std::filesystem::directory_iterator tasks(format("/proc/{}/task", daemon.pid()));
   return static_cast<int>(std::distance(begin(tasks), end(tasks)));
+}
+
+void PinToOneCpu(pid_t pid) {
+  cpu_set_t usable, one;
+  sched_getaffinity(0, sizeof usable, &usable);
+  int first = 0;
+  while (!CPU_ISSET(first, &usable)) ++first;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  for (const auto& task : std::filesystem::directory_iterator(format("/proc/{}/task", pid))) {
+    sched_setaffinity(std::stoi(task.path().filename()), sizeof one, &one);
+  }
 }
 
 std::string Config(int count) {

@@ -47,6 +47,10 @@ double ResidentMibAtRest(const DaemonProcess& daemon);
 double CpuMs(const DaemonProcess& daemon);
 int ThreadsAtRest(const DaemonProcess& daemon);
 
+/// Lets all threads of a process run only on the first CPU that this process may use. Otherwise the
+/// time of a call depends most on whether client and server happen to share a CPU.
+void PinToOneCpu(pid_t pid);
+
 /// Returns a configuration with `count` resources. Each has all nodes of its own directory.
 std::string Config(int count);
 void MakeNodes(test::TempTree& host, int resource, int count);

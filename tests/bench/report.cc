@@ -33,6 +33,7 @@ void Report::Add(FigureName name, const Estimate& measured) {
 void Report::Add(FigureName name, double value) { Print(name.figure(), value, "-"); }
 
 void Report::Print(const Figure& figure, double value, const std::string& spread) {
+  added_.emplace(figure.name);
   const std::string shown = format("{:.3f}", value);
   if (figure.bar == kNoBar) return PrintLine(figure.name, shown, figure.unit, "-", "-", spread, "");
   const bool is_met = value <= figure.bar;
@@ -41,13 +42,18 @@ void Report::Print(const Figure& figure, double value, const std::string& spread
   if (!is_met) missed_.emplace_back(figure.name);
 }
 
-bool Report::Conclude() const {
-  if (missed_.empty()) {
-    std::puts("\nAll bars are met.");
+bool Report::Conclude(bool all_ran) const {
+  std::vector<std::string> failed = missed_;
+  for (const Figure& figure : kFigures) {
+    const std::string name(figure.name);
+    if (all_ran && !added_.contains(name)) failed.push_back(name + " (not measured)");
+  }
+  if (failed.empty()) {
+    std::puts(all_ran ? "\nAll bars are met." : "\nThe bars of these benchmarks are met.");
     return true;
   }
-  std::printf("\nMissed bars: %zu\n", missed_.size());
-  for (const std::string& name : missed_) std::printf("  %s\n", name.c_str());
+  std::printf("\nMissed bars: %zu\n", failed.size());
+  for (const std::string& name : failed) std::printf("  %s\n", name.c_str());
   return false;
 }
 

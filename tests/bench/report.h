@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,14 @@ class Report {
   void Add(FigureName name, const Estimate& measured);
   /// For a value that was measured once.
   void Add(FigureName name, double value);
-  /// Prints which figures exceed their bars. Returns whether none does.
-  bool Conclude() const;
+  /// Prints which figures exceed their bars and, if `all_ran`, which were not added.
+  /// Returns whether there are none.
+  bool Conclude(bool all_ran) const;
 
  private:
   void Print(const Figure& figure, double value, const std::string& spread);
 
+  std::set<std::string> added_;
   std::vector<std::string> missed_;
 };
 

@@ -18,7 +18,7 @@ TEST(Progress, FailsWhenAServerDoesNotStartOrStop) {
       CheckProgress({.server = 31s, .directory = {}, .call = {}}, {}, Progress::Time() + 1h);
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.body,
-            "a gRPC server has been starting or stopping for 31 s; its resource cannot be "
+            "creating or removing the socket of a resource has taken 31 s; the resource cannot be "
             "registered\n");
 }
 

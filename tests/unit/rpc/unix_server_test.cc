@@ -286,7 +286,7 @@ std::string Field(const std::string& name, const std::string& value) {
          std::string{static_cast<char>(value.size())} + value;
 }
 
-/// What a client sends first. It allows large responses.
+/// Returns the bytes that a client sends first. It allows large responses.
 std::string Preface() {
   constexpr char kSettings = 4, kWindowUpdate = 8;
   const std::string window{0x7f, 0, 0, 0}, initial_window{0, 4};
@@ -294,7 +294,7 @@ std::string Preface() {
          Frame(kWindowUpdate, 0, 0, window);
 }
 
-/// A call of `method` with an empty message.
+/// Returns a call of `method` with an empty message.
 std::string Request(const std::string& method, char stream) {
   constexpr char kData = 0, kHeaders = 1, kEndStream = 1, kEndHeaders = 4;
   return Frame(kHeaders, kEndHeaders, stream,
@@ -339,7 +339,9 @@ TEST_F(UnixServerTest, TheProcessCanStopWhileClientsCall) {
         while (recv(client->get(), buffer.data(), buffer.size(), 0) > 0) continue;
       });
     }
-    if (round % 2 == 0) EXPECT_THAT(Call("a.sock", ""), testing::AnyOf("a:", HasSubstr("14 ")));
+    if (round % 2 == 0) {
+      EXPECT_THAT(Call("a.sock", ""), testing::AnyOf("a:", HasSubstr("14 ")));
+    }
     server.reset();
     rpc_ = nullptr;
     for (std::thread& client : clients) client.join();
