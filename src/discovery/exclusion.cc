@@ -47,7 +47,7 @@ Exclusion Exclusion::Of(const std::vector<Glob>& globs, ScanContext& scan) {
         .on_directory =
             [&](const std::string& directory, const NamePattern& name) {
               const auto wanted = [&](const std::string& entry) { return name.Matches(entry); };
-              for (const HostEntry& entry : scan.List(directory, name.text(), wanted)) {
+              for (const HostEntry& entry : scan.List(directory, "", name.text(), wanted)) {
                 follow(directory + entry.name, &entry);
               }
             }};

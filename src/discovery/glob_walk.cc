@@ -25,7 +25,7 @@ struct Walk {
     }
     if (rest.empty()) return visitor.on_directory(directory + "/", component.name);
     const auto wanted = [&](const std::string& name) { return component.name.Matches(name); };
-    for (const HostEntry& entry : scan.List(directory + "/", component.name.text(), wanted)) {
+    for (const HostEntry& entry : scan.List(directory + "/", "", component.name.text(), wanted)) {
       const std::string path = directory + "/" + entry.name;
       if (entry.type == FileType::kDirectory ||
           (entry.type == FileType::kSymlink && scan.IsDirectory(path))) {
@@ -39,7 +39,7 @@ struct Walk {
     if (depth == kMaxDepth) return;
     // Links to directories are not followed, because they can form a loop.
     const auto visible = [](const std::string& name) { return !name.starts_with('.'); };
-    for (const HostEntry& entry : scan.List(directory + "/", "**", visible)) {
+    for (const HostEntry& entry : scan.List(directory + "/", "", "**", visible)) {
       if (entry.type == FileType::kDirectory) {
         AnyDepth(directory + "/" + entry.name, rest, depth + 1);
       }

@@ -25,7 +25,7 @@ void Descend(const Regex& regex, const std::string& directory, int depth, ScanCo
         });
   }
   const auto any = [](const std::string&) { return true; };
-  for (const HostEntry& entry : scan.List(directory, "**", any)) {
+  for (const HostEntry& entry : scan.List(directory, regex.text(), "**", any)) {
     const std::string path = directory + entry.name;
     if (regex.Match(path, captures)) {
       NodeMatch match = Describe(regex, path, captures);

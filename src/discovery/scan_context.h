@@ -61,10 +61,11 @@ class ScanContext {
 
   /// Returns the entries of a directory, ordered by IdLess, and watches it. If it does not exist,
   /// returns none and watches the nearest existing ancestor. Reports a directory that cannot be
-  /// read. `pattern` distinguishes calls for the same directory and match with different `wanted`.
-  /// The entries of an unchanged directory are those of the last scan. The result is valid as long
-  /// as the scan's cache.
-  const std::vector<HostEntry>& List(const std::string& directory, const std::string& pattern,
+  /// read. `source` and `pattern` determine `wanted` in this match; `pattern` is reported. The
+  /// entries of an unchanged directory are those of the last scan. The result is valid as long as
+  /// the scan's cache.
+  const std::vector<HostEntry>& List(const std::string& directory, const std::string& source,
+                                     const std::string& pattern,
                                      const std::function<bool(const std::string&)>& wanted);
   /// Adds the entries of a directory as nodes, see List and AddNode. `source` and `pattern`
   /// determine `wanted` and `describe` in this match. A device whose directory entry is that of the

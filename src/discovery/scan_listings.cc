@@ -46,9 +46,12 @@ void TakeUnchanged(ScanCache::Listing& last, ScanCache::Listing& now) {
 
 }  // namespace
 
-/// Returns whether the cached listing of the directory is current.
+/// Returns whether the cached listing of the directory is current. The kernel reports no changes of
+/// the files of sysfs and procfs that it makes itself.
 bool ScanContext::IsUnchanged(const HostNode& directory, const ScanCache::Listing& last,
                               const DirectoryStamp& stamp) const {
+  const std::string_view path = directory.path;
+  if (path.starts_with("/sys/") || path.starts_with("/proc/")) return false;
   return last.stamp == stamp && last.real_path == directory.path &&
          (reuses_devices_ || last.devices.empty()) &&
          request_.unchanged_dirs.contains(host_.Local(directory.path));
@@ -99,10 +102,10 @@ ScanCache::Listing* ScanContext::ListCached(const std::string& directory, const 
 }
 
 const std::vector<HostEntry>& ScanContext::List(
-    const std::string& directory, const std::string& pattern,
+    const std::string& directory, const std::string& source, const std::string& pattern,
     const std::function<bool(const std::string&)>& wanted) {
   static const std::vector<HostEntry> kNothing;
-  const ScanCache::Listing* const listing = ListCached(directory, "", pattern, wanted);
+  const ScanCache::Listing* const listing = ListCached(directory, source, pattern, wanted);
   return listing == nullptr ? kNothing : listing->entries;
 }
 

@@ -2,12 +2,20 @@
 
 #include <utility>
 
+#include "base/format.h"
+#include "inventory/allocation.h"
 #include "inventory/allocation_host.h"
 #include "inventory/host_lookups.h"
 #include "kubelet/proto_convert.h"
 #include "rpc/messages.h"
 
 namespace patchbay {
+namespace {
+
+/// The kubelet sends a request for each container.
+constexpr std::size_t kMaxContainers = 64;
+
+}  // namespace
 
 AllocateCall::AllocateCall(std::shared_ptr<const PluginBackend> backend, ServerCall& call,
                            const v1beta1::AllocateRequest& request)
@@ -26,6 +34,10 @@ AllocateCall::AllocateCall(std::shared_ptr<const PluginBackend> backend, ServerC
 
 void AllocateCall::Begin() {
   if (snapshot_ == nullptr) return Refuse(NothingScannedYet());
+  if (containers_.size() > kMaxContainers) {
+    return Refuse(Fail(ErrorKind::kInvalid,
+                       format("a call can be for at most {} containers", kMaxContainers)));
+  }
   bool unknown = false;
   status_ = Render(CachedAllocationOn(backend_->allocation, unknown));
   if (unknown) return LookUp();
@@ -52,6 +64,10 @@ Status AllocateCall::Render(const AllocationContext& context) {
   for (const auto& ids : containers_) {
     FillResponse(TRY(Allocate(*snapshot_, ids, context)),
                  *answer_->response.add_container_responses());
+    if (answer_->response.ByteSizeLong() > kMaxResponse) {
+      return Fail(ErrorKind::kInvalid,
+                  format("the containers of the call would get more than {} bytes", kMaxResponse));
+    }
   }
   return {};
 }

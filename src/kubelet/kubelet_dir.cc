@@ -196,7 +196,7 @@ void KubeletDir::OnChecked(const Contents& contents, Loop::Time asked) {
         now + std::min<Loop::Duration>(kThrottleFactor * (now - asked), kMaxThrottle);
   }
   has_checked_ = true;
-  Schedule();
+  Schedule(contents.sockets.complete);
   // The next directory of the path may have been created before the watch.
   if (std::exchange(check_pending_, false) || is_newly_watched) CheckSoon();
 }
@@ -230,8 +230,8 @@ bool KubeletDir::Watch(const DirWatch::Added& watches) {
                      [this](const std::string& directory) { return watch_->Watches(directory); });
 }
 
-void KubeletDir::Schedule() {
-  const bool blind = !watch_ || !watching_;
+void KubeletDir::Schedule(bool is_complete) {
+  const bool blind = !watch_ || !watching_ || !is_complete;
   const auto pause =
       blind ? std::min<std::chrono::milliseconds>(options_.poll, kBlindPoll) : options_.poll;
   timer_ = loop_.After(pause, [this] { Check(); });

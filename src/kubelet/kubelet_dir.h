@@ -41,8 +41,8 @@ class KubeletDir {
   struct Options {
     std::string directory;
     std::string run;  ///< of this process, see NewRun
-    /// The interval between checks without an event; at most five seconds if nothing can be
-    /// watched.
+    /// The interval between checks without an event; at most five seconds if something cannot be
+    /// watched or read.
     std::chrono::milliseconds poll;
   };
 
@@ -68,7 +68,7 @@ class KubeletDir {
   void OnChecked(const Contents& contents, Loop::Time asked);
   void OnKubeletSocket(const Contents& contents);
   bool Watch(const DirWatch::Added& watches);
-  void Schedule();
+  void Schedule(bool is_complete);
 
   Loop& loop_;
   ThreadPool& pool_;

@@ -14,8 +14,10 @@
 namespace patchbay {
 namespace {
 
-/// A request can contain every device of a resource.
-constexpr std::size_t kMaxRequestBytes = 16 * 1024 * 1024;
+/// A request can contain every device of a resource, and that for a preference several times.
+constexpr std::size_t kMaxDevicesBytes = 4 * 1024 * 1024;
+constexpr std::size_t kMaxPreferenceBytes = 16 * 1024 * 1024;
+constexpr std::size_t kMaxEmptyBytes = 1024;
 
 /// Returns a function that reports the end of a call to the observer.
 UnaryReply::OnEnd ReportTo(std::shared_ptr<ResourceObserver> observer, Rpc rpc) {
@@ -42,28 +44,28 @@ RpcHandlers PluginService::Handlers() {
   return {
       {"/v1beta1.DevicePlugin/GetDevicePluginOptions",
        HandlerOf<v1beta1::Empty>(
-           kMaxRequestBytes,
+           kMaxEmptyBytes,
            [this](ServerCall& call, const auto&) { GetDevicePluginOptions(call); })},
       {"/v1beta1.DevicePlugin/ListAndWatch",
-       HandlerOf<v1beta1::Empty>(kMaxRequestBytes,
+       HandlerOf<v1beta1::Empty>(kMaxEmptyBytes,
                                  [this](ServerCall& call, const auto&) {
                                    streams_.Open(call, backend_->snapshot->Get());
                                  })},
       {"/v1beta1.DevicePlugin/GetPreferredAllocation",
        HandlerOf<v1beta1::PreferredAllocationRequest>(
-           kMaxRequestBytes,
+           kMaxPreferenceBytes,
            [this](ServerCall& call, const auto& request) {
              GetPreferredAllocation(call, request);
            })},
       {"/v1beta1.DevicePlugin/Allocate",
        HandlerOf<v1beta1::AllocateRequest>(
-           kMaxRequestBytes,
+           kMaxDevicesBytes,
            [this](ServerCall& call, const auto& request) {
              std::make_shared<AllocateCall>(backend_, call, request)->Begin();
            })},
       {"/v1beta1.DevicePlugin/PreStartContainer",
        HandlerOf<v1beta1::PreStartContainerRequest>(
-           kMaxRequestBytes,
+           kMaxDevicesBytes,
            [this](ServerCall& call, const auto& request) { PreStartContainer(call, request); })},
   };
 }

@@ -7,11 +7,13 @@
 #include <grpcpp/server_posix.h>
 
 #include <charconv>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/format.h"
 
@@ -23,6 +25,31 @@ constexpr int kMaxConcurrentCalls = 256;
 /// A handler sets a lower limit. A request can contain every device of a resource, which exceeds
 /// the 4 MiB default of gRPC.
 constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
+
+/// The threads of gRPC (1.51), of the acceptor and of the queue.
+constexpr std::size_t kThreads = 10;
+
+/// Fails if the system cannot create these threads. gRPC neither reports that nor ends without
+/// them.
+Status CheckThreads() {
+  std::promise<void> all;
+  const std::shared_future<void> end = all.get_future().share();
+  std::vector<std::thread> threads;
+  Status status;
+  try {
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      threads.emplace_back([end] { end.wait(); });
+    }
+  } catch (const std::system_error& error) {
+    status = FailErrno(
+        "cannot start the threads of gRPC; raise the limit of processes, which is pids.max of the "
+        "cgroup, or ulimit -u",
+        error.code().value());
+  }
+  all.set_value();
+  for (std::thread& thread : threads) thread.join();
+  return status;
+}
 
 /// Returns the number in "fd:7".
 std::optional<int> DescriptorIn(std::string_view peer) {
@@ -158,6 +185,7 @@ class RpcServer::Call final : public ServerCall {
 };
 
 Result<std::shared_ptr<RpcServer>> RpcServer::Create() {
+  TRY(CheckThreads());
   std::shared_ptr<RpcServer> server(new RpcServer());
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <random>
 
@@ -161,6 +162,30 @@ TEST_F(DeviceReuseTest, AnEarlierMatchTakesAnUnchangedDevice) {
   EXPECT_THAT(Ids(scans.After({tree_.path("dev")})), ElementsAre("linked"));
   tree_.Remove("dev/l");
   EXPECT_THAT(Ids(scans.After({tree_.path("dev")})), ElementsAre("x1"));
+}
+
+/// Both walk the same directories, but only the regex enters hidden ones.
+TEST_F(DeviceReuseTest, AnExclusionAndARegexShareNoListing) {
+  tree_.File("dev/sub/node");
+  tree_.File("dev/other/x");
+  tree_.Link("dev/sub/.hidden/link", "../node");
+  Scans scans(tree_.path(), {Without(RegexMatch("/dev/sub/.*", NodeType::kAny), "/dev/sub/**/link"),
+                             Files("/dev/other/*")});
+  const auto first = Ids(scans.After({}, true));
+  EXPECT_EQ(Ids(scans.After({tree_.path("dev/other")})), first);
+  EXPECT_EQ(Ids(scans.FirstScan()), first);
+}
+
+/// inotify does not report what the kernel adds there.
+TEST_F(DeviceReuseTest, SysfsIsListedInEveryScan) {
+  tree_.File("sys/block/loop0");
+  Scans scans(tree_.path(), {Files("/sys/block/*")});
+  EXPECT_THAT(Ids(scans.After({}, true)), ElementsAre("loop0"));
+  // The time of a directory of sysfs does not change either.
+  const auto before = std::filesystem::last_write_time(tree_.path("sys/block"));
+  tree_.File("sys/block/loop1");
+  std::filesystem::last_write_time(tree_.path("sys/block"), before);
+  EXPECT_THAT(Ids(scans.After({})), ElementsAre("loop0", "loop1"));
 }
 
 TEST_F(DeviceReuseTest, AnExclusionElsewhereAppliesToAnUnchangedDirectory) {

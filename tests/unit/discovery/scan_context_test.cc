@@ -35,7 +35,7 @@ class ScanTest : public testing::Test {
   }
   std::vector<std::string> Names(const std::string& directory) {
     std::vector<std::string> names;
-    for (const HostEntry& entry : scan_.List(directory, "*", All)) names.push_back(entry.name);
+    for (const HostEntry& entry : scan_.List(directory, "", "*", All)) names.push_back(entry.name);
     return names;
   }
 
@@ -72,7 +72,7 @@ class ListingsTest : public ScanTest {
     scan.BeginMatch(match_, match);
     std::vector<std::string> seen;
     for (const HostEntry& entry :
-         scan.List("/dev/", pattern, [&](auto&) { return ++names_read > 0; }))
+         scan.List("/dev/", "", pattern, [&](auto&) { return ++names_read > 0; }))
       seen.push_back(entry.name);
     EXPECT_THAT(seen, testing::UnorderedElementsAreArray(names));
     return names_read;
@@ -118,7 +118,7 @@ TEST_F(ScanTest, WatchesTheNearestExistingAncestor) {
   for (const Case& c : cases) {
     tree_.Dir(c.make);
     ScanContext scan(host_, request_);
-    EXPECT_THAT(scan.List(std::string(c.list), "*", All), IsEmpty());
+    EXPECT_THAT(scan.List(std::string(c.list), "", "*", All), IsEmpty());
     EXPECT_THAT(scan.directories(), ElementsAre(c.watched));
     EXPECT_TRUE(scan.complete());
     EXPECT_THAT(scan.rejected(), IsEmpty());
@@ -269,7 +269,7 @@ TEST_F(ScanTest, FiltersByType) {
     for (const bool listed : {true, false}) {
       ScanContext scan(host_, request_);
       scan.BeginMatch(match, 0);
-      for (const HostEntry& entry : scan.List("/dev/", "*", All)) {
+      for (const HostEntry& entry : scan.List("/dev/", "", "*", All)) {
         scan.AddNode("/dev/" + entry.name, listed ? &entry : nullptr, {}, entry.name);
       }
       std::vector<std::string> found;

@@ -403,6 +403,15 @@ TEST_F(KubeletDirTest, CheckRestartsTheTimer) {
   EXPECT_EQ(loop_.UntilNextTimer(), 60s);
 }
 
+/// As without file descriptors. Nobody can say which sockets exist.
+TEST_F(KubeletDirTest, ChecksAgainSoonAfterADirectoryCouldNotBeRead) {
+  Start(std::string(300, 'x'));
+  EXPECT_EQ(Checks(), 1);
+  EXPECT_FALSE(sockets_.complete);
+  loop_.Advance(5s);
+  EXPECT_EQ(Checks(), 1);
+}
+
 /// Returns 0 if the kubelet is found as soon as there is a thread for the check.
 int CheckWithoutThreads() {
   test::FakeLoop loop;

@@ -122,6 +122,22 @@ TEST_F(PluginServiceTest, AllocatesHealthyDevices) {
   EXPECT_EQ(stale_, 0);
 }
 
+TEST_F(PluginServiceTest, LimitsTheContainersOfACall) {
+  Publish({{"a", Health::kHealthy}}, [](ResourceSpec& spec) {
+    const std::string megabyte(std::size_t{1} << 20, 'x');
+    spec.annotations.emplace_back(Template::Compile("example.com/text").value(),
+                                  Template::Compile(megabyte).value());
+  });
+  const auto allocate = [this](int containers) {
+    v1beta1::AllocateRequest request;
+    for (int i = 0; i < containers; ++i) request.add_container_requests()->add_devices_ids("a");
+    return stub_->Allocate(test::ContextWithDeadline().get(), request, &allocated_);
+  };
+  EXPECT_TRUE(allocate(3).ok());
+  EXPECT_THAT(allocate(4).error_message(), HasSubstr("would get more than 3670016 bytes"));
+  EXPECT_EQ(allocate(65).error_message(), "a call can be for at most 64 containers");
+}
+
 TEST_F(PluginServiceTest, UnknownDeviceMeansThatTheKubeletListIsOutdated) {
   Publish({{"a", Health::kHealthy}});
   EXPECT_EQ(Allocate({"gone"}).error_code(), StatusCode::NOT_FOUND);
