@@ -403,7 +403,7 @@ TEST_F(KubeletDirTest, CheckRestartsTheTimer) {
   EXPECT_EQ(loop_.UntilNextTimer(), 60s);
 }
 
-/// As without file descriptors. Nobody can say which sockets exist.
+/// As without file descriptors. It is then unknown which sockets exist.
 TEST_F(KubeletDirTest, ChecksAgainSoonAfterADirectoryCouldNotBeRead) {
   Start(std::string(300, 'x'));
   EXPECT_EQ(Checks(), 1);
