@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <map>
 #include <random>
 
@@ -174,18 +173,6 @@ TEST_F(DeviceReuseTest, AnExclusionAndARegexShareNoListing) {
   const auto first = Ids(scans.After({}, true));
   EXPECT_EQ(Ids(scans.After({tree_.path("dev/other")})), first);
   EXPECT_EQ(Ids(scans.FirstScan()), first);
-}
-
-/// inotify does not report what the kernel adds there.
-TEST_F(DeviceReuseTest, SysfsIsListedInEveryScan) {
-  tree_.File("sys/block/loop0");
-  Scans scans(tree_.path(), {Files("/sys/block/*")});
-  EXPECT_THAT(Ids(scans.After({}, true)), ElementsAre("loop0"));
-  // The time of a directory of sysfs does not change either.
-  const auto before = std::filesystem::last_write_time(tree_.path("sys/block"));
-  tree_.File("sys/block/loop1");
-  std::filesystem::last_write_time(tree_.path("sys/block"), before);
-  EXPECT_THAT(Ids(scans.After({})), ElementsAre("loop0", "loop1"));
 }
 
 TEST_F(DeviceReuseTest, AnExclusionElsewhereAppliesToAnUnchangedDirectory) {

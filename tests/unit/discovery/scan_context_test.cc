@@ -66,13 +66,13 @@ class ListingsTest : public ScanTest {
  protected:
   /// Returns how many names a scan of /dev reads; its entries are `names` afterwards.
   int NamesRead(const std::vector<std::string>& names, std::size_t match = 0,
-                const std::string& pattern = "*") {
+                const std::string& pattern = "*", const std::string& directory = "/dev/") {
     int names_read = 0;
     ScanContext scan(host_, request_);
     scan.BeginMatch(match_, match);
     std::vector<std::string> seen;
     for (const HostEntry& entry :
-         scan.List("/dev/", "", pattern, [&](auto&) { return ++names_read > 0; }))
+         scan.List(directory, "", pattern, [&](auto&) { return ++names_read > 0; }))
       seen.push_back(entry.name);
     EXPECT_THAT(seen, testing::UnorderedElementsAreArray(names));
     return names_read;
@@ -89,6 +89,16 @@ TEST_F(ListingsTest, DoesNotReadAnUnchangedDirectoryAgain) {
   EXPECT_EQ(NamesRead({"a"}, 1), 1);  // only the entries of the last scan are cached
   EXPECT_EQ(NamesRead({"a"}, 0), 1);
   EXPECT_EQ(NamesRead({"a"}, 0, "a*"), 1);
+}
+
+/// inotify does not report what the kernel adds there, and the times of directories do not change.
+TEST_F(ListingsTest, ReadsSysfsAndProcfsInEveryScan) {
+  for (const std::string directory : {"sys/block", "proc/driver"}) {
+    tree_.File(directory + "/a");
+    request_.unchanged_dirs = {tree_.path(directory)};
+    EXPECT_EQ(NamesRead({"a"}, 0, "*", "/" + directory + "/"), 1);
+    EXPECT_EQ(NamesRead({"a"}, 0, "*", "/" + directory + "/"), 1);
+  }
 }
 
 TEST_F(ListingsTest, ReadsAReplacedDirectoryAgain) {
