@@ -24,6 +24,14 @@ void SortByName(std::vector<HostEntry>& entries) {
            [](const HostEntry& a, const HostEntry& b) { return IdLess(a.name, b.name); });
 }
 
+/// Makes place for `more` candidates at once. Never by less than half, because a scan can list many
+/// small directories.
+void MakePlace(std::vector<Candidate>& candidates, std::size_t more) {
+  const std::size_t needed = candidates.size() + more;
+  if (needed <= candidates.capacity()) return;
+  candidates.reserve(std::max(needed, candidates.capacity() + candidates.capacity() / 2));
+}
+
 /// Returns whether a scan would find the same node at the entry, which has its name.
 bool IsNodeOf(const HostEntry& entry, const DeviceNode& node) {
   return entry.type == node.type && entry.major == node.major && entry.minor == node.minor &&
@@ -115,6 +123,7 @@ void ScanContext::AddNodes(const std::string& directory, const std::string& sour
                            const std::function<NodeMatch(const std::string&)>& describe) {
   ScanCache::Listing* const listing = ListCached(directory, source, pattern, wanted);
   if (listing == nullptr) return;
+  MakePlace(candidates_, listing->devices.size() + listing->entries.size());
   const auto known = static_cast<std::ptrdiff_t>(candidates_.size());
   for (const auto& device : listing->devices) AddKnownDevice(device);
   const auto fresh = static_cast<std::ptrdiff_t>(candidates_.size());

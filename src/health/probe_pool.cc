@@ -41,15 +41,20 @@ class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
     max_idle_ = max_idle;
   }
 
-  void Run(Target target, Job job) {
+  /// Returns false if there is no thread for the job.
+  bool Run(Target target, Job job) {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back({std::move(target), std::move(job)});
-    if (jobs_.size() <= idle_) return wake_.notify_one();
-    try {
-      std::thread([self = shared_from_this()] { self->Work(); }).detach();
-      ++idle_;
-    } catch (const std::system_error&) {  // no more threads: a busy one will run the job later
+    if (jobs_.size() >= idle_) {
+      try {
+        std::thread([self = shared_from_this()] { self->Work(); }).detach();
+        ++idle_;
+      } catch (const std::system_error&) {
+        return false;
+      }
     }
+    jobs_.push_back({std::move(target), std::move(job)});
+    wake_.notify_one();
+    return true;
   }
 
   /// No function is called after this. Waits for jobs that end soon, but not for `given_up` jobs.
@@ -208,10 +213,14 @@ void ProbePool::RefuseWaiting() {
 }
 
 void ProbePool::Begin(Task task) {
-  ++running_;
   const Target target = task.target;
+  if (!threads_->Run(target, std::exchange(task.job, nullptr))) {
+    return task.done({ProbeResult::kError,
+                      "not run: no thread can be started; raise the limit of processes, which is "
+                      "pids.max of the cgroup, or ulimit -u"});
+  }
+  ++running_;
   task.awaited = loop_.After(task.patience, [this, target] { OnLate(target); });
-  threads_->Run(target, std::exchange(task.job, nullptr));
   begun_.emplace(target, std::move(task));
 }
 

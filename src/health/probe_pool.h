@@ -38,7 +38,8 @@ class ProbePool {
   void SetMostAtOnce(int max_at_once);
 
   /// Runs `job` when its turn comes, then calls `done` on the loop: once, or twice for an abandoned
-  /// job. If too many jobs hang, it is not run, and the outcome is an error.
+  /// job. If too many jobs hang, or no thread can be started, it is not run, and the outcome is an
+  /// error.
   ///
   /// `target` must not have another job, except a dropped one. `job` runs when the dropped one has
   /// ended; if that hangs, `job` is not run, and `done` is called for the hang and its end.

@@ -71,6 +71,8 @@ Result<std::string> RenderPath(const Template& path, const Variables& variables,
 }
 
 Result<std::string> RenderEnvName(const Template& name, const Variables& variables) {
+  // The file was rejected if a name without variables breaks a rule.
+  if (name.fields().empty()) return name.Render(variables);
   return RenderChecked(name, variables, "the name", ProblemWithRenderedEnvName);
 }
 

@@ -21,7 +21,8 @@ Result<std::string> RenderPath(const Template& path, const Variables& variables,
                                std::string_view what,
                                Problem (*rule)(const TemplateShape&) = ProblemWithPath);
 
-/// Renders the name of an environment variable like RenderChecked. Fails if the name is reserved.
+/// Renders the name of an environment variable like RenderChecked. Fails if the name is reserved. A
+/// name without variables is not checked again: it was when the file was loaded.
 Result<std::string> RenderEnvName(const Template& name, const Variables& variables);
 
 }  // namespace patchbay

@@ -96,7 +96,7 @@ void BenchOneAllocate(Report& report) {
   add("Allocate, p99", kAllocate, 0.99);
   add_ratio("Allocate / empty call, p50", {kPlugin, kAllocate}, {kPlugin, kEmpty}, 0.5);
   add_ratio("Allocate / empty call, p99", {kPlugin, kAllocate}, {kPlugin, kEmpty}, 0.99);
-  add_ratio("Allocate / empty call of the bare completion queue, p50", {kQueue, kAllocate},
+  add_ratio("bare completion queue: Allocate / empty call, p50", {kQueue, kAllocate},
             {kQueue, kEmpty}, 0.5);
   add_ratio("Allocate / bare callback server, p50", {kPlugin, kAllocate}, {kCallback, kAllocate},
             0.5);
@@ -104,7 +104,7 @@ void BenchOneAllocate(Report& report) {
             {kSynchronous, kAllocate}, 0.5);
   add_ratio("Allocate / bare completion queue, p50", {kPlugin, kAllocate}, {kQueue, kAllocate},
             0.5);
-  add_ratio("first Allocate / first of the bare callback server, p50", {kPlugin, kFirst},
+  add_ratio("first Allocate / that of the bare callback server, p50", {kPlugin, kFirst},
             {kCallback, kFirst}, 0.5);
 }
 

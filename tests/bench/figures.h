@@ -25,11 +25,11 @@ inline constexpr Figure kFigures[] = {
     {"Allocate, p99", "ms", kNoBar},
     {"Allocate / empty call, p50", "x", 1.06},
     {"Allocate / empty call, p99", "x", 1.3},
-    {"Allocate / empty call of the bare completion queue, p50", "x", kNoBar},
+    {"bare completion queue: Allocate / empty call, p50", "x", kNoBar},
     {"Allocate / bare callback server, p50", "x", 1.03},
     {"Allocate / bare synchronous server, p50", "x", kNoBar},
     {"Allocate / bare completion queue, p50", "x", kNoBar},
-    {"first Allocate / first of the bare callback server, p50", "x", kNoBar},
+    {"first Allocate / that of the bare callback server, p50", "x", kNoBar},
     {"16 Allocates at once while devices change, p50", "ms", 10},
     {"16 Allocates at once while devices change, p99", "ms", 10},
     // hotplug

@@ -21,8 +21,8 @@ void PrintLine(const Cells&... cells) {
 Report::Report() {
   std::puts(
       "ratio: value / bar; at most 1.00 passes.\n"
-      "spread: the interquartile range of the samples relative to their median; of ratios and of "
-      "Allocate,\n        that of the rounds; \"-\" if measured once.\n");
+      "spread: the interquartile range of the samples relative to their median; for a ratio of two "
+      "kinds of\n        calls, that of the ratios of the rounds; \"-\" if measured once.\n");
   PrintLine("figure", "value", "unit", "bar", "ratio", "spread", "");
 }
 

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "support/fake_loop.h"
+#include "support/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -282,6 +283,32 @@ TEST_F(ProbePoolTest, ReportsNothingAfterDestruction) {
   pool_.reset();  // waits for it
   loop_.RunPosted();
   EXPECT_THAT(ended_, IsEmpty());
+}
+
+int ProbeWithoutThreads() {
+  if (!test::ForbidThreads()) return 0;
+  test::FakeLoop loop;
+  ProbePool pool(loop, 2);
+  std::vector<ProbeOutcome> outcomes;
+  const auto run = [&] {
+    pool.Run(
+        {"r", "d"}, seconds(60), [] { return ProbeOutcome{.result = ProbeResult::kSuccess}; },
+        [&](const ProbeOutcome& outcome) {
+          outcomes.push_back({outcome.result, outcome.reason});
+        });
+  };
+  run();
+  if (outcomes.size() != 1 || outcomes[0].result != ProbeResult::kError) return 2;
+  if (outcomes[0].reason.find("limit of processes") == std::string::npos) return 3;
+  test::AllowThreads();
+  run();
+  if (!loop.RunUntil([&] { return outcomes.size() == 2; })) return 4;
+  return outcomes[1].result == ProbeResult::kSuccess ? 0 : 5;
+}
+
+TEST(ProbePoolDeathTest, AProbeFailsOnlyAsLongAsNoThreadCanStart) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(ProbeWithoutThreads()), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
