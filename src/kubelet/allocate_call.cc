@@ -10,12 +10,6 @@
 #include "rpc/messages.h"
 
 namespace patchbay {
-namespace {
-
-/// The kubelet sends a request for each container.
-constexpr std::size_t kMaxContainers = 64;
-
-}  // namespace
 
 AllocateCall::AllocateCall(std::shared_ptr<const PluginBackend> backend, ServerCall& call,
                            const v1beta1::AllocateRequest& request)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,9 @@
 #include "rpc/unary_reply.h"
 
 namespace patchbay {
+
+/// The maximum number of containers of a call. The kubelet makes a call for each.
+inline constexpr std::size_t kMaxContainers = 64;
 
 /// One call of Allocate. The response is rendered on the thread of the RpcServer if the kernel has
 /// all paths in its cache. Otherwise rendering is repeated on a thread of HostLookups, where it can

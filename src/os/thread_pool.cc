@@ -126,7 +126,8 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
 
   void StartThread() {
     std::thread([self = shared_from_this()] {
-      if (self->options_.niceness != 0) setpriority(PRIO_PROCESS, 0, self->options_.niceness);
+      // Linux changes only this thread.
+      setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + self->options_.niceness);
       self->Work();
     }).detach();
     ++idle_;

@@ -37,7 +37,7 @@ class ThreadPool {
     /// If true, the first thread starts with the pool and one stays, so that a job never waits for
     /// the system to create a thread. If false, threads start on demand.
     bool starts_at_once = false;
-    int niceness = 0;  ///< of the threads, as in nice(1): with 19 they get the least CPU time
+    int niceness = 0;  ///< added to that of the process, as by nice(1): with 19 threads come last
     std::chrono::milliseconds end_patience{500};
   };
 

@@ -63,7 +63,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static std::ostream nowhere(nullptr);
   static Log log(LogLevel::kError, LogFormat::kText, nowhere);
   static const HttpLimits limits;
-  const auto at_once = [](const std::function<void()>& job) { job(); };
+  const auto at_once = [](const std::function<void()>& job) {
+    job();
+    return true;
+  };
   ConnectionContext shared{Pages(limits), limits, log, at_once};
   boost::asio::io_context context{1};
 

@@ -15,6 +15,7 @@
 #include "http/server.h"
 #include "inventory/allocation.h"
 #include "inventory/inventory.h"
+#include "kubelet/allocate_call.h"
 #include "kubelet/list_streams.h"
 #include "kubelet/pod_resources_message.h"
 #include "kubelet/proto_convert.h"
@@ -59,13 +60,15 @@ TEST(Limits, DocumentationMatchesTheConstants) {
                   kMaxSocketPath),
            format("| what one resource finds | {} |", Grouped(ScanContext::kMaxCandidates)),
            format("| rejections that are kept | {} of", Grouped(ScanContext::kMaxRejections)),
-           format("| devices that vanished and that no pod holds | {} of a resource",
+           format("| devices that vanished and that no pod uses | {} of a resource",
                   Grouped(Inventory::kMaxVanished)),
            format("| output of a `command` of a source | {},", Bytes(kMaxCommandOutput)),
            format("| the same, in bytes | {}:", Bytes(kMaxListBytes)),
            format("| a template when it is filled in | {} |", Bytes(Template::kMaxResult)),
            format("| an environment variable, joined of all devices | {} with", Bytes(kMaxEnv)),
            format("| everything together | {}:", Bytes(kMaxResponse)),
+           format("| containers in a call; the kubelet sends one | {} |", kMaxContainers),
+           format("| all containers of a call together | {} |", Bytes(kMaxResponse)),
            format("accepts at most {}; …", kMaxResponse),
            format("| `ListAndWatch` streams of one resource | {},", kMaxStreams),
            format("| holders that are kept | {} |", Grouped(kMaxHoldings)),
