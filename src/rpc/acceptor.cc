@@ -67,10 +67,25 @@ void Acceptor::StopListening(const Endpoint& endpoint) {
                 [&](const auto& entry) { return entry.second.endpoint.get() == &endpoint; });
 }
 
+/// A client that can still write reads to the end. gRPC gives up a connection when a write fails,
+/// with all that it has not read.
+void Acceptor::EndUntil(const Endpoint& endpoint, std::chrono::steady_clock::time_point time) {
+  std::unique_lock lock(mutex_);
+  ShutDown(endpoint, SHUT_WR);
+  forgotten_.wait_until(lock, time, [&] {
+    return std::ranges::none_of(
+        connections_, [&](const auto& entry) { return entry.second.endpoint.get() == &endpoint; });
+  });
+}
+
 void Acceptor::Disconnect(const Endpoint& endpoint) {
   const std::lock_guard lock(mutex_);
+  ShutDown(endpoint, SHUT_RDWR);
+}
+
+void Acceptor::ShutDown(const Endpoint& endpoint, int how) const {
   for (const auto& [own, connection] : connections_) {
-    if (connection.endpoint.get() == &endpoint) shutdown(own, SHUT_RDWR);
+    if (connection.endpoint.get() == &endpoint) shutdown(own, how);
   }
 }
 
@@ -146,6 +161,7 @@ void Acceptor::Forget(int own) {
   // Closing it would not end its events while `given` is open.
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, own, nullptr);
   connections_.erase(at);
+  forgotten_.notify_all();
 }
 
 }  // namespace patchbay

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,7 +36,10 @@ class Acceptor {
   Status Listen(UniqueFd listener, std::shared_ptr<Endpoint> endpoint);
   /// Closes the listener of `endpoint`. Its connections remain.
   void StopListening(const Endpoint& endpoint);
-  /// Shuts down all connections of `endpoint`. Pending writes are lost.
+  /// Ends the connections of `endpoint` for its clients, which receive everything that was sent,
+  /// and waits until `time` at most until they have closed them.
+  void EndUntil(const Endpoint& endpoint, std::chrono::steady_clock::time_point time);
+  /// Shuts down all connections of `endpoint`. What was not received is lost.
   void Disconnect(const Endpoint& endpoint);
 
   /// Returns the endpoint of the connection that OnConnection took over as `connection`, or null if
@@ -63,11 +68,13 @@ class Acceptor {
   void AcceptAll(int listener);
   bool AcceptOne(int listener);
   void Forget(int own);
+  void ShutDown(const Endpoint& endpoint, int how) const;
 
   const OnConnection on_connection_;
   const UniqueFd epoll_;
   const UniqueFd stop_;  ///< an eventfd
   mutable std::mutex mutex_;
+  std::condition_variable forgotten_;
   std::map<int, Listener> listeners_;      ///< by file descriptor
   std::map<int, Connection> connections_;  ///< by their own file descriptor
   std::map<int, int> given_;               ///< to the key in `connections_`

@@ -89,6 +89,7 @@ UnixServer::~UnixServer() {
   server_->acceptor().StopListening(*endpoint_);
   endpoint_->Close();
   endpoint_->AwaitIdleUntil(*stop_by_);
+  server_->acceptor().EndUntil(*endpoint_, *stop_by_);
   server_->acceptor().Disconnect(*endpoint_);
   endpoint_->AwaitIdle();
 }
