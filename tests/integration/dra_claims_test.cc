@@ -1,10 +1,12 @@
 // Dynamic Resource Allocation: claims that outlive reloads, restarts and instances of the daemon.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -56,12 +58,18 @@ class DraClaimsOfDaemon : public Dra {
   }
   /// The directory of CDI files cannot be read until it is put back.
   void HideFiles() const {
-    std::filesystem::rename(tree_.path("cdi"), tree_.path("hidden"));
-    std::ofstream(tree_.path("cdi")) << "not a directory";
+    std::ofstream(tree_.path("hidden")) << "not a directory";
+    Exchange();
   }
   void PutFilesBack() const {
-    std::filesystem::remove(tree_.path("cdi"));
-    std::filesystem::rename(tree_.path("hidden"), tree_.path("cdi"));
+    Exchange();
+    std::filesystem::remove(tree_.path("hidden"));
+  }
+  /// At once: without a file there, the daemon would read that there are no claims.
+  void Exchange() const {
+    EXPECT_EQ(renameat2(AT_FDCWD, tree_.path("cdi").c_str(), AT_FDCWD, tree_.path("hidden").c_str(),
+                        RENAME_EXCHANGE),
+              0);
   }
   /// Starts the daemon, and creates a claim for one device.
   SimClaim StartWithClaim(std::string_view resources) {
