@@ -15,6 +15,7 @@
 
 #include "base/format.h"
 #include "base/utc_text.h"
+#include "os/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -215,9 +216,8 @@ void ProbePool::RefuseWaiting() {
 void ProbePool::Begin(Task task) {
   const Target target = task.target;
   if (!threads_->Run(target, std::exchange(task.job, nullptr))) {
-    return task.done({ProbeResult::kError,
-                      "not run: no thread can be started; raise the limit of processes, which is "
-                      "pids.max of the cgroup, or ulimit -u"});
+    return task.done(
+        {ProbeResult::kError, format("not run: no thread can be started; {}", kRaiseThreadLimit)});
   }
   ++running_;
   task.awaited = loop_.After(task.patience, [this, target] { OnLate(target); });

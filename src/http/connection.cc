@@ -21,8 +21,10 @@
 #include <utility>
 #include <variant>
 
+#include "base/format.h"
 #include "http/gzip.h"
 #include "http/listen.h"
+#include "os/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -224,10 +226,7 @@ void Connection::AnswerLater(SlowHttpResponse make, std::string path, bool keep_
   });
   if (runs) return;
   --context_.waiting;
-  Send({503, kPlainText,
-        "no thread can be started; raise the limit of processes, which is pids.max of the cgroup, "
-        "or ulimit -u\n"},
-       keep_alive);
+  Send({503, kPlainText, format("no thread can be started; {}\n", kRaiseThreadLimit)}, keep_alive);
 }
 
 void Connection::Refuse(int status) {

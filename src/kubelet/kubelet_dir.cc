@@ -16,6 +16,7 @@
 
 #include "base/format.h"
 #include "base/path.h"
+#include "os/thread_limit.h"
 #include "rpc/socket_file.h"
 
 namespace patchbay {
@@ -168,9 +169,7 @@ void KubeletDir::Check() {
   if (!was_starved) {
     log_.Warning("cannot check the kubelet's directory; trying again",
                  {{"path", options_.directory},
-                  {"reason",
-                   "cannot start a thread; raise the limit of processes, which is pids.max of the "
-                   "cgroup, or ulimit -u"}});
+                  {"reason", format("cannot start a thread; {}", kRaiseThreadLimit)}});
   }
   is_checking_ = false;
   timer_ = loop_.After(ThreadPool::kThreadPause, [this] { Check(); });

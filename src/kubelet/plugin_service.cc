@@ -14,7 +14,7 @@
 namespace patchbay {
 namespace {
 
-/// A request can contain every device of a resource, and that for a preference several times.
+/// A request can contain every device of a resource; one for a preference can do so several times.
 constexpr std::size_t kMaxDevicesBytes = 4 * 1024 * 1024;
 constexpr std::size_t kMaxPreferenceBytes = 16 * 1024 * 1024;
 constexpr std::size_t kMaxEmptyBytes = 1024;

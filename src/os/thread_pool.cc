@@ -19,6 +19,9 @@
 #include <system_error>
 #include <thread>
 
+#include "base/format.h"
+#include "os/thread_limit.h"
+
 namespace patchbay {
 
 class ThreadPool::State : public std::enable_shared_from_this<State> {
@@ -31,8 +34,7 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
       StartThread();
     } catch (const std::system_error& problem) {
       throw std::system_error(problem.code(),
-                              "cannot start a thread; raise the limit of processes, which is "
-                              "pids.max of the cgroup, or ulimit -u");
+                              format("cannot start a thread; {}", kRaiseThreadLimit));
     }
   }
 
@@ -126,8 +128,10 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
 
   void StartThread() {
     std::thread([self = shared_from_this()] {
-      // Linux changes only this thread.
-      setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + self->options_.niceness);
+      if (const int niceness = self->options_.niceness; niceness != 0) {
+        // Linux changes only this thread.
+        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + niceness);
+      }
       self->Work();
     }).detach();
     ++idle_;

@@ -26,6 +26,7 @@ class ThreadPool {
  public:
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;
+  /// The pause after the system could not create a thread.
   static constexpr std::chrono::seconds kThreadPause{1};
 
   struct Options {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "os/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -41,10 +42,8 @@ Status CheckThreads() {
       threads.emplace_back([end] { end.wait(); });
     }
   } catch (const std::system_error& error) {
-    status = FailErrno(
-        "cannot start the threads of gRPC; raise the limit of processes, which is pids.max of the "
-        "cgroup, or ulimit -u",
-        error.code().value());
+    status = FailErrno(format("cannot start the threads of gRPC; {}", kRaiseThreadLimit),
+                       error.code().value());
   }
   all.set_value();
   for (std::thread& thread : threads) thread.join();

@@ -1,7 +1,6 @@
 #include "cli/shutdown_watchdog.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,6 +9,7 @@
 #include <thread>
 
 #include "support/process.h"
+#include "support/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -123,10 +123,8 @@ TEST(ShutdownWatchdogDeathTest, IgnoresASecondBegin) {
       testing::ExitedWithCode(3), "");
 }
 
-/// Sets a limit on processes that is already reached. The kernel does not enforce it for root.
 void LetThereBeNoMoreThreads() {
-  const rlimit one{1, 1};
-  if (setrlimit(RLIMIT_NPROC, &one) != 0 || setresuid(54321, 54321, 54321) != 0) _exit(5);
+  if (!test::ForbidThreads()) _exit(5);
   try {
     std::thread([] {}).join();
     _exit(6);
