@@ -48,7 +48,8 @@ class KubeletInstance {
   Result<Admitted> Admit(const ContainerKey& key, std::size_t wanted,
                          const std::set<std::int64_t>& numa);
   Status StartContainer(const std::string& pod, const std::string& container);
-  void Release(const std::string& pod);
+  /// Frees the devices of the pods in SimState::ended_pods.
+  void RemoveEndedPods();
   Status SetPodResourcesFault(PodResourcesFault fault);
   void DropStreams(const std::string& resource);
   void ZombieCancel(const std::string& resource);

@@ -24,6 +24,7 @@ Result<Admitted> KubeletInstance::Admitting(const ContainerKey& key, std::size_t
   {
     const std::lock_guard lock(state_->mutex);
     if (ending_) return Fail(ErrorKind::kUnavailable, "the kubelet is stopping");
+    state_->ended_pods.erase(key.pod);
     Expire();
     const DeviceTable* const table = registry_.Table(key.resource);
     const ContainerDevices* const held = Held(key);
@@ -119,14 +120,20 @@ const ContainerDevices* KubeletInstance::Held(const ContainerKey& key) const {
   return held == pods_.end() ? nullptr : &held->second;
 }
 
-void KubeletInstance::Release(const std::string& pod) {
+void KubeletInstance::RemoveEndedPods() {
+  std::set<std::string> ended;
   {
     const std::lock_guard lock(state_->mutex);
-    if (ending_) return;
-    std::erase_if(pods_, [&](const auto& entry) { return entry.first.pod == pod; });
+    if (ending_ || state_->ended_pods.empty()) return;
+    ended = state_->ended_pods;
+    std::erase_if(pods_, [&](const auto& entry) { return ended.contains(entry.first.pod); });
     state_->Changed();
   }
-  (void)SaveCheckpoint();
+  if (!SaveCheckpoint()) return;
+  const std::lock_guard lock(state_->mutex);
+  // The next instance may have read the checkpoint before it was written.
+  if (ending_) return;
+  for (const std::string& pod : ended) state_->ended_pods.erase(pod);
 }
 
 }  // namespace patchbay

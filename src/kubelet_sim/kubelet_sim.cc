@@ -76,10 +76,14 @@ KubeletSim::~KubeletSim() { Stop(); }
 
 Status KubeletSim::Start() {
   if (Running()) return Fail(ErrorKind::kPrecondition, "the kubelet is running");
-  auto instance = TRY(KubeletInstance::Begin(impl_->options, impl_->socket_path, impl_->state));
-  const std::lock_guard lock(impl_->state->mutex);
-  impl_->instance = std::move(instance);
-  impl_->state->Changed();
+  const auto instance =
+      TRY(KubeletInstance::Begin(impl_->options, impl_->socket_path, impl_->state));
+  {
+    const std::lock_guard lock(impl_->state->mutex);
+    impl_->instance = instance;
+    impl_->state->Changed();
+  }
+  instance->RemoveEndedPods();
   return {};
 }
 
@@ -171,8 +175,9 @@ void KubeletSim::Release(const std::string& pod) {
     const std::lock_guard lock(impl_->state->mutex);
     std::erase_if(impl_->state->container_claims,
                   [&](const auto& entry) { return entry.first.first == pod; });
+    impl_->state->ended_pods.insert(pod);
   }
-  if (const auto instance = impl_->Instance()) instance->Release(pod);
+  if (const auto instance = impl_->Instance()) instance->RemoveEndedPods();
 }
 
 void KubeletSim::SetRegisterFault(RegisterFault fault, const std::string& resource,

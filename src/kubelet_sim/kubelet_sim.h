@@ -113,7 +113,7 @@ class KubeletSim {
   /// across restarts.
   void UseClaims(const std::string& pod, const std::string& container,
                  const std::set<std::string>& claims);
-  /// Removes a pod, which frees its devices.
+  /// Removes a pod, which frees its devices; those of a kubelet that does not run, when it starts.
   void Release(const std::string& pod);
 
   // --- faults ---

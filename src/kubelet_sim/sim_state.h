@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,8 @@
 namespace patchbay {
 
 /// The state that is kept across restarts of the built-in kubelet: the mutex of the simulation, the
-/// notification of changes, the log of calls, the active faults and the claims in the
-/// specifications of containers.
+/// notification of changes, the log of calls, the active faults and what the API server knows of
+/// pods: the claims in the specifications of containers, and which pods ended.
 struct SimState {
   struct Fault {
     RegisterFault kind = RegisterFault::kNone;
@@ -30,6 +31,7 @@ struct SimState {
   PodResourcesFault pod_resources_fault = PodResourcesFault::kNone;
   std::size_t pod_resources_calls = 0;
   ContainerClaims container_claims;
+  std::set<std::string> ended_pods;  ///< those that the checkpoint may still contain
 
   /// Called with `mutex` held.
   void Changed() {

@@ -19,8 +19,9 @@ class Pods {
   /// Returns the resource for the configuration of the daemon.
   static std::string Toml();
 
-  /// Runs a pod that requests one to three devices. It may not get them while the kubelet restarts.
-  void ComeAndGo();
+  /// Runs a pod that requests one to three devices. Fails if it does not get them, as happens while
+  /// the kubelet restarts.
+  Status ComeAndGo();
 
   /// The number of containers that got devices, and the number of these devices.
   std::size_t admitted() const { return admitted_; }

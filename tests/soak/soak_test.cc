@@ -87,7 +87,7 @@ class Soak : public testing::Test {
       threads.emplace_back([&] {
         while (Clock::now() < end && !HasFailure()) {
           devices->Change();
-          for (int i = 0; i < 10; ++i) pods_->ComeAndGo();
+          for (int i = 0; i < 10; ++i) (void)pods_->ComeAndGo();
           const auto changes = devices->Follow();
           const std::lock_guard lock(mutex_);
           followed_ += changes.value_or(0);
@@ -208,7 +208,11 @@ class Soak : public testing::Test {
     std::vector<std::thread> threads(4);
     for (std::thread& thread : threads) {
       thread = std::thread([&] {
-        for (int i = 0; i < 50; ++i) pods_->ComeAndGo();
+        for (int i = 0; i < 50; ++i) {
+          if (const Status status = pods_->ComeAndGo(); !status) {
+            ADD_FAILURE() << status.error().message;
+          }
+        }
       });
     }
     for (std::thread& thread : threads) thread.join();

@@ -193,6 +193,25 @@ TEST_P(KubeletSimProfiles, RestartsWithStoppedEndpointsAndAnEmptyDirectory) {
   EXPECT_THAT(next->allocate_calls(), SizeIs(0));
 }
 
+TEST_P(KubeletSimProfiles, FreesDevicesOfPodsThatEndedWhileItDidNotRun) {
+  Make(GetParam());
+  const auto plugin = ServeAndRegister("1.sock");
+  ASSERT_TRUE(sim_->Admit("ends", "c", kR, 1));
+  ASSERT_TRUE(sim_->Admit("stays", "c", kR, 1));
+  sim_->Crash();
+  sim_->Release("ends");
+  ASSERT_TRUE(sim_->Start());
+  const auto next = ServeAndRegister("2.sock");
+  ASSERT_TRUE(AwaitAllocatable(2));
+  const auto stays = sim_->Admit("stays", "c", kR, 1);
+  ASSERT_TRUE(stays);
+  EXPECT_TRUE(stays->reused);
+  // A pod of the same name is another pod.
+  const auto ends = sim_->Admit("ends", "c", kR, 1);
+  ASSERT_TRUE(ends) << ends.error().message;
+  EXPECT_FALSE(ends->reused);
+}
+
 TEST_P(KubeletSimProfiles, StopsImmediatelyWhilePluginsHang) {
   Make(GetParam());
   const auto plugin = ServeAndRegister("1.sock");
