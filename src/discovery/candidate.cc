@@ -4,16 +4,25 @@
 
 namespace patchbay {
 
+Candidate::Candidate(Device found, std::string identity, std::string syspath)
+    : find(std::make_unique<Find>()) {
+  find->draft = std::make_shared<Device>(std::move(found));
+  find->identity = std::move(identity);
+  find->syspath = std::move(syspath);
+  device = find->draft;
+}
+
 std::string Candidate::label() const {
   if (!device->nodes.empty()) return device->nodes.front().path;
-  return syspath.empty() ? identity : std::string(BaseName(syspath));
+  // Only devices with nodes are known from the last scan.
+  return find->syspath.empty() ? find->identity : std::string(BaseName(find->syspath));
 }
 
 MatchReport::Thing Candidate::thing() const {
-  MatchReport::Thing thing{device->id, {}, syspath};
+  MatchReport::Thing thing{device->id, {}, find ? find->syspath : ""};
   for (const DeviceNode& node : device->nodes) thing.paths.push_back(node.path);
-  if (device->nodes.empty() && !syspath.empty()) thing.paths.push_back(syspath);
-  if (device->id.empty() && thing.paths.empty()) thing.id = identity;
+  if (device->nodes.empty() && !thing.syspath.empty()) thing.paths.push_back(thing.syspath);
+  if (device->id.empty() && thing.paths.empty()) thing.id = find->identity;
   return thing;
 }
 

@@ -7,7 +7,6 @@
 #include "discovery/discover.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -28,29 +27,19 @@ namespace {
 Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candidate,
                                const std::string& node_name) {
   const auto& id = spec.matches[candidate.device->match].id;
-  if (!id) return candidate.identity;
+  if (!id) return candidate.find->identity;
   Variables variables = VariablesOf(*candidate.device);
   variables.resource = spec.name;
   variables.node_name = node_name;
   return id->Render(variables);
 }
 
-/// Sorts by ID, those with the same ID by label. Sorts indexes, because candidates are large; they
-/// are usually sorted already.
+/// Sorts by ID, those with the same ID by label.
 void SortById(std::vector<Candidate>& found) {
-  const auto less = [](const Candidate& a, const Candidate& b) {
+  SortRuns(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
     if (a.device->id == b.device->id) return a.label() < b.label();
     return IdLess(a.device->id, b.device->id);
-  };
-  if (std::is_sorted(found.begin(), found.end(), less)) return;
-  std::vector<std::size_t> order(found.size());
-  std::iota(order.begin(), order.end(), 0);
-  SortRuns(order.begin(), order.end(),
-           [&](std::size_t a, std::size_t b) { return less(found[a], found[b]); });
-  std::vector<Candidate> sorted;
-  sorted.reserve(found.size());
-  for (const std::size_t i : order) sorted.push_back(std::move(found[i]));
-  found = std::move(sorted);
+  });
 }
 
 /// Replaces devices that are equal to listed ones by those. Both lists are ordered by ID.
@@ -62,7 +51,7 @@ void UseListedDevices(const std::vector<ListedDevice>& listed, std::vector<Candi
     }
     if (at == listed.end()) return;
     if (at->device != candidate.device && *at->device != *candidate.device) continue;
-    candidate.draft.reset();
+    if (candidate.find) candidate.find->draft.reset();
     candidate.device = at++->device;
   }
 }
@@ -198,17 +187,18 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   NumaNodes numa(scan.sysfs());
   const bool needs_numa = NeedsNumaNodes(spec);
   std::erase_if(found, [&](Candidate& candidate) {
-    if (candidate.draft == nullptr) return false;
+    Device* const draft = candidate.draft();
+    if (draft == nullptr) return false;
     auto identity = IdentityOf(spec, candidate, request.node_name);
     if (!identity) {
       scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
                            "id: " + identity.error().message);
       // The next scan lists its directory again, and finds it there.
-      if (candidate.listing != nullptr) candidate.listing->stamp = {};
+      if (candidate.find->listing != nullptr) candidate.find->listing->stamp = {};
       return true;
     }
-    candidate.draft->id = DeviceId(*identity, LongestDeviceId(spec));
-    if (needs_numa) AddNumaNode(*candidate.draft, numa);
+    draft->id = DeviceId(*identity, LongestDeviceId(spec));
+    if (needs_numa) AddNumaNode(*draft, numa);
     return false;
   });
   SortById(found);

@@ -103,10 +103,10 @@ std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) 
         std::tuple(candidate.device->match, *value, PortOfChooser(candidate, variable)),
         grouped.size());
     if (is_new) {
-      candidate.identity = *value;
+      candidate.find->identity = *value;
       grouped.push_back(std::move(candidate));
     } else {
-      Merge(std::move(*candidate.draft), *grouped[place->second].draft);
+      Merge(std::move(*candidate.draft()), *grouped[place->second].draft());
     }
   }
   return grouped;
@@ -121,7 +121,7 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
                                        : std::exchange(scan.candidates(), {});
   std::erase_if(grouped, [&](Candidate& candidate) {
     if (candidate.device->nodes.size() > 1) {
-      std::vector<DeviceNode>& nodes = candidate.draft->nodes;
+      std::vector<DeviceNode>& nodes = candidate.draft()->nodes;
       std::sort(nodes.begin(), nodes.end(),
                 [](const DeviceNode& a, const DeviceNode& b) { return IdLess(a.path, b.path); });
     }
@@ -130,8 +130,8 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
     const auto missing = MissingNode(match, *candidate.device);
     if (!missing) return false;
     scan.RejectCandidate(candidate, RejectReason::kIncomplete,
-                         format("the device \"{}\" needs a node {}; it has {}", candidate.identity,
-                                *missing, Paths(*candidate.device)));
+                         format("the device \"{}\" needs a node {}; it has {}",
+                                candidate.find->identity, *missing, Paths(*candidate.device)));
     return true;
   });
   return grouped;

@@ -300,7 +300,7 @@ void ScanContext::AddNode(const std::string& path, const HostEntry* entry, Named
 }
 
 void ScanContext::AddCandidate(Candidate candidate) {
-  if (candidate.draft != nullptr) candidate.draft->match = match_index_;
+  if (Device* const draft = candidate.draft()) draft->match = match_index_;
   if (candidates_.size() == kMaxCandidates) {
     ++unreadable_;
     return Reject(candidate.label(), RejectReason::kLimit,

@@ -11,19 +11,29 @@ namespace {
 constexpr std::size_t kMaxAdvertisedId = 63;  // as the comment of Device.ID in api.proto requires
 constexpr std::string_view kReplicaSeparator = "::";
 
-/// Returns the digits at `at` without leading zeros, and sets `at` to their end.
-std::string_view TakeNumber(std::string_view text, std::size_t& at) {
-  while (at < text.size() && text[at] == '0') ++at;
-  const std::size_t start = at;
-  while (at < text.size() && IsDigit(text[at])) ++at;
-  return text.substr(start, at - start);
+bool HasDigit(std::string_view text, std::size_t at) {
+  return at < text.size() && IsDigit(text[at]);
+}
+
+/// Compares the numbers that begin at `i` and `j`, and sets both to the ends. Returns a negative
+/// value, 0 or a positive one.
+int CompareNumbers(std::string_view a, std::size_t& i, std::string_view b, std::size_t& j) {
+  while (i < a.size() && a[i] == '0') ++i;
+  while (j < b.size() && b[j] == '0') ++j;
+  int order = 0;  // of the first digits that differ; counts if both numbers have the same length
+  for (; HasDigit(a, i) && HasDigit(b, j); ++i, ++j) {
+    if (order == 0) order = a[i] - b[j];
+  }
+  if (HasDigit(a, i) != HasDigit(b, j)) return HasDigit(a, i) ? 1 : -1;
+  return order;
 }
 
 /// Returns the first index at which the texts can differ: of a byte, or of the number that it is
 /// in.
 std::size_t NumberOrCharAt(std::string_view a, std::string_view b) {
+  const std::size_t both = std::min(a.size(), b.size());
   std::size_t at = 0;
-  while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
+  while (at < both && a[at] == b[at]) ++at;
   while (at > 0 && IsDigit(a[at - 1])) --at;
   return at;
 }
@@ -52,9 +62,7 @@ bool IdLess(std::string_view a, std::string_view b) {
   std::size_t i = NumberOrCharAt(a, b), j = i;
   while (i < a.size() && j < b.size()) {
     if (IsDigit(a[i]) && IsDigit(b[j])) {
-      const std::string_view x = TakeNumber(a, i), y = TakeNumber(b, j);
-      if (x.size() != y.size()) return x.size() < y.size();
-      if (x != y) return x < y;
+      if (const int order = CompareNumbers(a, i, b, j); order != 0) return order < 0;
     } else {
       if (a[i] != b[j]) return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
       ++i;
