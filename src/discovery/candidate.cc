@@ -4,14 +4,6 @@
 
 namespace patchbay {
 
-Candidate::Candidate(Device found, std::string identity, std::string syspath)
-    : find(std::make_unique<Find>()) {
-  find->draft = std::make_shared<Device>(std::move(found));
-  find->identity = std::move(identity);
-  find->syspath = std::move(syspath);
-  device = find->draft;
-}
-
 std::string Candidate::label() const {
   if (!device->nodes.empty()) return device->nodes.front().path;
   // Only devices with nodes are known from the last scan.
@@ -19,7 +11,7 @@ std::string Candidate::label() const {
 }
 
 MatchReport::Thing Candidate::thing() const {
-  MatchReport::Thing thing{device->id, {}, find ? find->syspath : ""};
+  MatchReport::Thing thing{device->id, {}, find == nullptr ? "" : find->syspath};
   for (const DeviceNode& node : device->nodes) thing.paths.push_back(node.path);
   if (device->nodes.empty() && !thing.syspath.empty()) thing.paths.push_back(thing.syspath);
   if (device->id.empty() && thing.paths.empty()) thing.id = find->identity;

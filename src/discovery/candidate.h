@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "discovery/scan_request.h"
 #include "model/device.h"
@@ -21,16 +20,11 @@ struct Candidate {
     ScanCache::Listing* listing = nullptr;
   };
 
-  /// A device without its ID.
-  Candidate(Device found, std::string identity, std::string syspath = {});
-  /// A complete device of the last scan.
-  explicit Candidate(std::shared_ptr<const Device> known) : device(std::move(known)) {}
-
   std::shared_ptr<const Device> device;
-  std::unique_ptr<Find> find = {};  ///< null for a device of the last scan
+  Find* find = nullptr;  ///< belongs to the scan; null for a complete device of the last scan
 
   /// Returns the device if this scan may change it, otherwise null.
-  Device* draft() const { return find ? find->draft.get() : nullptr; }
+  Device* draft() const { return find == nullptr ? nullptr : find->draft.get(); }
   /// Returns the name on the host: the first node, the syspath, or the default ID.
   std::string label() const;
   /// Returns the label for a report.

@@ -4,7 +4,7 @@ namespace patchbay {
 
 void ScanSource(const CountSource& source, ScanContext& scan) {
   for (int i = 0; i < source.count; ++i) {
-    scan.AddCandidate(Candidate({}, std::to_string(i)));
+    scan.AddCandidate(Device(), std::to_string(i));
   }
 }
 

@@ -132,10 +132,9 @@ bool SharesNodes(const std::vector<Candidate>& found) {
   std::unordered_set<std::string> others;
   for (const Candidate& candidate : found) {
     for (const DeviceNode& node : candidate.device->nodes) {
-      NodeKey key = KeyOf(node);
-      if (key.number != 0) {
-        numbers.push_back(key.number);
-      } else if (!others.insert(std::move(key.path)).second) {
+      if (const std::uint64_t number = NumberOf(node); number != 0) {
+        numbers.push_back(number);
+      } else if (!others.insert(node.real_path).second) {
         return true;
       }
     }

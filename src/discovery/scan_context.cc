@@ -291,16 +291,24 @@ void ScanContext::AddNode(const std::string& path, const HostEntry* entry, Named
   auto node = NodeAt(path, entry, {});
   if (!node || !AddSysfsValues(*node)) return;
   node->captures = std::move(captures);
-  if (!paths_.emplace(path).second) {
+  if (!paths_.Add(path)) {
     return report_.Drop(path, DropReason::kFoundBefore, "already found");
   }
   Device device;
   device.nodes.push_back(std::move(*node));
-  AddCandidate(Candidate(std::move(device), std::move(identity)));
+  AddCandidate(std::move(device), std::move(identity));
+}
+
+void ScanContext::AddCandidate(Device found, std::string identity, std::string syspath) {
+  found.match = match_index_;
+  Candidate::Find& find = finds_.emplace_back();
+  find.draft = std::make_shared<Device>(std::move(found));
+  find.identity = std::move(identity);
+  find.syspath = std::move(syspath);
+  AddCandidate(Candidate{find.draft, &find});
 }
 
 void ScanContext::AddCandidate(Candidate candidate) {
-  if (Device* const draft = candidate.draft()) draft->match = match_index_;
   if (candidates_.size() == kMaxCandidates) {
     ++unreadable_;
     return Reject(candidate.label(), RejectReason::kLimit,
@@ -310,7 +318,7 @@ void ScanContext::AddCandidate(Candidate candidate) {
 }
 
 void ScanContext::RejectOnce(const std::string& path, RejectReason reason, std::string detail) {
-  if (paths_.emplace(path).second) Reject(path, reason, std::move(detail));
+  if (paths_.Add(path)) Reject(path, reason, std::move(detail));
 }
 
 void ScanContext::RejectCandidate(const Candidate& candidate, RejectReason reason,

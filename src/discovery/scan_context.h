@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "discovery/candidate.h"
 #include "discovery/device_ancestry.h"
 #include "discovery/exclusion.h"
+#include "discovery/path_set.h"
 #include "discovery/scan_report.h"
 #include "discovery/scan_request.h"
 #include "model/snapshot.h"
@@ -116,8 +118,9 @@ class ScanContext {
   /// it has one.
   void AddNode(const std::string& path, const HostEntry* entry, NamedValues captures,
                std::string identity);
-  /// Adds a candidate for the current match; beyond the limit, rejects it.
-  void AddCandidate(Candidate candidate);
+  /// Adds a device without its ID for the current match; beyond the limit, rejects it. `identity`
+  /// is the text of the default ID, `syspath` that of a sysfs device without nodes.
+  void AddCandidate(Device found, std::string identity, std::string syspath = {});
   /// Adds a rejection for the current match. `detail` is the reason in words.
   void Reject(std::string path, RejectReason reason, std::string detail);
   /// Adds only the first rejection for each path.
@@ -150,7 +153,7 @@ class ScanContext {
   ScanCache::Listing* ListCached(const std::string& directory, const std::string& source,
                                  const std::string& pattern,
                                  const std::function<bool(const std::string&)>& wanted);
-  void AddKnownDevice(const std::shared_ptr<const Device>& device);
+  void AddCandidate(Candidate candidate);
   void WatchNearestExisting(std::string directory);
   void WatchLinks(std::string path);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
@@ -166,6 +169,8 @@ class ScanContext {
   const Sysfs sysfs_;
   DeviceAncestries ancestries_;
   std::map<ScanCache::ListingKey, ScanCache::Listing> last_listings_;
+  /// Of this scan, with the same key as a later one. `paths_` may refer to their devices.
+  std::vector<std::map<ScanCache::ListingKey, ScanCache::Listing>::node_type> replaced_listings_;
   const bool is_for_spec_of_cache_;
   bool keeps_devices_ = false;   ///< of this match, for the next scan
   bool reuses_devices_ = false;  ///< of this match, from the last scan
@@ -173,11 +178,11 @@ class ScanContext {
   std::size_t match_index_ = 0;
   Api api_ = Api::kDevicePlugin;
   Exclusion exclusion_;
+  std::pmr::monotonic_buffer_resource arena_;  ///< of `finds_`, which all end with the scan
+  std::pmr::deque<Candidate::Find> finds_{&arena_};
   std::vector<Candidate> candidates_;
   std::vector<Rejection> rejected_;
-  std::pmr::monotonic_buffer_resource arena_;  ///< of `paths_`, which only grow
-  /// Of all matches so far; the first match that finds one keeps it.
-  std::pmr::unordered_set<std::pmr::string> paths_{&arena_};
+  PathSet paths_;                          ///< of all matches; the first that finds one keeps it
   std::unordered_set<std::string> taken_;  ///< syspaths
   std::set<std::string> directories_;
   std::unordered_set<std::string>

@@ -106,7 +106,8 @@ ScanCache::Listing* ScanContext::ListCached(const std::string& directory, const 
   const bool is_same_place =
       last != last_listings_.end() && last->second.real_path == listing.real_path;
   if (reuses_devices_ && is_same_place) TakeUnchanged(last->second, listing);
-  return &listings.insert_or_assign(std::move(key), std::move(listing)).first->second;
+  if (auto replaced = listings.extract(key)) replaced_listings_.push_back(std::move(replaced));
+  return &listings.emplace(std::move(key), std::move(listing)).first->second;
 }
 
 const std::vector<HostEntry>& ScanContext::List(
@@ -125,7 +126,16 @@ void ScanContext::AddNodes(const std::string& directory, const std::string& sour
   if (listing == nullptr) return;
   MakePlace(candidates_, listing->devices.size() + listing->entries.size());
   const auto known = static_cast<std::ptrdiff_t>(candidates_.size());
-  for (const auto& device : listing->devices) AddKnownDevice(device);
+  // The names in a directory differ, so they have to be compared only if it was listed before.
+  const bool is_first = !paths_.HasPathsIn(directory);
+  for (const auto& device : listing->devices) {
+    const std::string& path = device->nodes.front().path;
+    if (is_first || paths_.Add(path)) {
+      AddCandidate(Candidate{device});
+    } else {
+      report_.Drop(path, DropReason::kFoundBefore, "already found");
+    }
+  }
   const auto fresh = static_cast<std::ptrdiff_t>(candidates_.size());
   std::erase_if(listing->entries, [&](const HostEntry& entry) {
     const std::string path = directory + entry.name;
@@ -139,18 +149,13 @@ void ScanContext::AddNodes(const std::string& directory, const std::string& sour
     return true;
   });
   listing->entries.shrink_to_fit();
+  if (is_first && !listing->devices.empty()) paths_.AddLater(directory, listing->devices);
   // Puts new devices between the known ones, so that usually nothing else needs sorting.
   const auto begin = candidates_.begin();
   if (known == fresh || begin + fresh == candidates_.end()) return;
   SortRuns(begin + known, candidates_.end(), [](const Candidate& a, const Candidate& b) {
     return IdLess(a.device->nodes.front().path, b.device->nodes.front().path);
   });
-}
-
-void ScanContext::AddKnownDevice(const std::shared_ptr<const Device>& device) {
-  const std::string& path = device->nodes.front().path;
-  if (paths_.emplace(path).second) return AddCandidate(Candidate(device));
-  report_.Drop(path, DropReason::kFoundBefore, "already found");
 }
 
 void ScanContext::KeepDevices(const std::vector<Candidate>& complete) {

@@ -98,7 +98,7 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
   DropParts(identity, device.self(), any, unfit, scan.report());
   if (!any || (any_excluded && found.nodes.empty())) return;
   if (!scan.Take(device.self())) return;
-  scan.AddCandidate(Candidate(std::move(found), std::move(identity), device.self().path));
+  scan.AddCandidate(std::move(found), std::move(identity), device.self().path);
 }
 
 }  // namespace patchbay

@@ -88,8 +88,7 @@ void ScanSource(const UdevPattern& udev, ScanContext& scan) {
       continue;
     }
     if (!scan.Take(device.self())) continue;
-    scan.AddCandidate(
-        Candidate(std::move(found), IdentityOf(device, udev, scan), device.self().path));
+    scan.AddCandidate(std::move(found), IdentityOf(device, udev, scan), device.self().path);
   }
 }
 

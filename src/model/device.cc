@@ -13,12 +13,15 @@ void MergeValues(NamedValues from, NamedValues& into) {
   }
 }
 
-NodeKey KeyOf(const DeviceNode& node) {
-  if (node.type != FileType::kCharacter && node.type != FileType::kBlock) {
-    return {0, node.real_path};
-  }
+std::uint64_t NumberOf(const DeviceNode& node) {
+  if (node.type != FileType::kCharacter && node.type != FileType::kBlock) return 0;
   const std::uint64_t type = node.type == FileType::kBlock ? 2 : 1;
-  return {type << 62U | std::uint64_t{node.major} << 32U | node.minor, ""};
+  return type << 62U | std::uint64_t{node.major} << 32U | node.minor;
+}
+
+NodeKey KeyOf(const DeviceNode& node) {
+  const std::uint64_t number = NumberOf(node);
+  return {number, number == 0 ? node.real_path : std::string()};
 }
 
 std::size_t NodeKeyHash::operator()(const NodeKey& key) const {

@@ -49,6 +49,8 @@ struct NodeKey {
   auto operator<=>(const NodeKey&) const = default;  // NOLINT(modernize-use-nullptr): its own 0
 };
 NodeKey KeyOf(const DeviceNode& node);
+/// Returns NodeKey::number of a node.
+std::uint64_t NumberOf(const DeviceNode& node);
 struct NodeKeyHash {
   std::size_t operator()(const NodeKey& key) const;
 };

@@ -225,6 +225,8 @@ TEST_F(DeviceReuseTest, AnyChangesGiveWhatAFirstScanFinds) {
   limited.max_devices = 4;
   const std::vector<std::vector<MatchSpec>> resources = {
       {Files("/dev/*/x*")},
+      {Files("/dev/{a,a}/x*")},
+      {PathMatch({"/dev/a/x*"}), Files("/dev/{b,a}/{x*,*}"), Files("/dev/a/x1")},
       {Files("/dev/{a,b}/x*"), Files("/dev/*/x[1-3]")},
       {limited, Files("/dev/c/*")},
       {PathMatch({"/dev/*/x1", "/dev/a/*"}, NodeType::kAny), WithId(Files("/dev/**"), "{name}")},

@@ -312,12 +312,12 @@ TEST_F(ScanTest, RejectsNamesThatAreNotUtf8) {
 
 TEST_F(ScanTest, EnforcesItsLimits) {
   for (std::size_t i = 0; i < ScanContext::kMaxCandidates; ++i) {
-    scan_.AddCandidate({{}, std::to_string(i)});
+    scan_.AddCandidate(Device(), std::to_string(i));
   }
   EXPECT_TRUE(scan_.complete());
   EXPECT_THAT(scan_.rejected(), IsEmpty());
   for (std::size_t i = 0; i < ScanContext::kMaxRejections + 5; ++i) {
-    scan_.AddCandidate({{}, "more" + std::to_string(i)});
+    scan_.AddCandidate(Device(), "more" + std::to_string(i));
   }
   EXPECT_FALSE(scan_.complete());
   EXPECT_THAT(scan_.candidates(), SizeIs(ScanContext::kMaxCandidates));
