@@ -10,7 +10,7 @@ namespace patchbay {
 
 /// A match of a source, which can become a device. A value that is moved often, and so is small.
 struct Candidate {
-  /// What only a device has that this scan found.
+  /// The rest of a device that this scan found itself.
   struct Find {
     std::shared_ptr<Device> draft;  ///< the same as `device`; null if it may not change
     std::string identity;           ///< the text of the default ID

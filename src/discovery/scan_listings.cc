@@ -42,6 +42,7 @@ bool IsNodeOf(const HostEntry& entry, const DeviceNode& node) {
 /// entries.
 void TakeUnchanged(ScanCache::Listing& last, ScanCache::Listing& now) {
   std::unordered_map<std::string_view, std::shared_ptr<const Device>*> by_name;
+  now.devices.reserve(last.devices.size());
   for (auto& device : last.devices) by_name.emplace(BaseName(device->nodes.front().path), &device);
   std::erase_if(now.entries, [&](const HostEntry& entry) {
     const auto known = by_name.find(entry.name);

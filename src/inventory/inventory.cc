@@ -57,7 +57,8 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   missing_mounts_ = std::move(discovery.missing_mounts);
   max_present_ = std::max(max_present_, discovery.devices.size());
   std::vector<Tracked> next;
-  next.reserve(discovery.devices.size());
+  // One device may disappear while another one appears.
+  next.reserve(std::max(discovery.devices.size(), tracked_.size() + 1));
   std::vector<Rejection> problems;
   std::map<std::string_view, std::string_view> reasons;  // by the path that was rejected
   for (const Rejection& rejection : rejected_) reasons.emplace(rejection.path, rejection.detail);

@@ -1,17 +1,8 @@
 #include "model/device.h"
 
-#include <algorithm>
 #include <functional>
 
 namespace patchbay {
-
-void MergeValues(NamedValues from, NamedValues& into) {
-  for (auto& value : from) {
-    const bool known = std::any_of(into.begin(), into.end(),
-                                   [&](const auto& other) { return other.first == value.first; });
-    if (!known) into.push_back(std::move(value));
-  }
-}
 
 std::uint64_t NumberOf(const DeviceNode& node) {
   if (node.type != FileType::kCharacter && node.type != FileType::kBlock) return 0;

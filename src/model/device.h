@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/file_type.h"
+#include "model/named_values.h"
 
 namespace patchbay {
 
@@ -18,13 +18,6 @@ enum class Health { kHealthy, kUnhealthy };
 
 /// Returns "Healthy" or "Unhealthy", the values of the device plugin API.
 std::string_view Name(Health health);
-
-/// Values by name: the named groups of a regex, udev properties, the variables of a command. Their
-/// Origin (model/variables.h) depends on the field that contains them.
-using NamedValues = std::vector<std::pair<std::string, std::string>>;
-
-/// Adds the values to `into` whose names it does not contain yet.
-void MergeValues(NamedValues from, NamedValues& into);
 
 /// A host path of a device.
 struct DeviceNode {

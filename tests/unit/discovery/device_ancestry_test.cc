@@ -140,11 +140,11 @@ TEST(DeviceAncestriesTest, StripsTheHexPrefixOnlyFromNumbers) {
   DeviceAncestries ancestries(sysfs);
   const auto device = ancestries.Of(path);
   ASSERT_TRUE(device);
-  NamedValues values = ancestries.ValuesOf(*device);
-  values.resize(6);
-  EXPECT_THAT(values, ElementsAre(Pair("usb_vendor", "0403"), Pair("usb_serial", "0x17"),
-                                  Pair("usb_port", "1-1"), Pair("pci_address", "0000:00:14.0"),
-                                  Pair("pcie_root", "pci0000:00"), Pair("pci_vendor", "8086")));
+  const NamedValues all = ancestries.ValuesOf(*device);
+  EXPECT_THAT(NamedValues::Entries(all.begin(), all.begin() + 6),
+              ElementsAre(Pair("usb_vendor", "0403"), Pair("usb_serial", "0x17"),
+                          Pair("usb_port", "1-1"), Pair("pci_address", "0000:00:14.0"),
+                          Pair("pcie_root", "pci0000:00"), Pair("pci_vendor", "8086")));
   EXPECT_EQ(ancestries.UsbIdentity(device->self()), "0403:-0x17");
 }
 

@@ -154,12 +154,14 @@ TEST(AttributesOf, IsLegalForAnyBytesOfADevice) {
   std::mt19937 random(5);
   for (int round = 0; round < 5'000; ++round) {
     Device device = SerialStick();
-    for (auto& value : device.values) {
+    NamedValues::Entries hostile(device.values.begin(), device.values.end());
+    for (auto& value : hostile) {
       value.second.assign(random() % 90, 'x');
       for (char& c : value.second) {
         if (random() % 4 == 0) c = static_cast<char>(random());
       }
     }
+    device.values = std::move(hostile);
     const auto [values, problems] =
         Compute(device, {Spec("model", AttributeType::kString, "{ID_MODEL}")});
     for (const auto& [name, value] : values) {

@@ -226,7 +226,7 @@ TEST(BothApis, GiveTheSameTextWithEveryCharacter) {
   auto snapshot = std::make_shared<Snapshot>();
   for (int number = 0; number < 2; ++number) {
     Device device = MakeUpDevice(spec, 0, number);
-    device.values.clear();
+    device.values = {};
     device.nodes[0].values = {{"TEXT", format("{}=\"\\/\n\t\x01 ü 😀 ${{x}}\x7f", number)}};
     snapshot->devices.push_back(
         {std::make_shared<const Device>(std::move(device)), Health::kHealthy, ""});
