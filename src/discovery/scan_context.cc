@@ -305,7 +305,9 @@ void ScanContext::AddCandidate(Device found, std::string identity, std::string s
   find.draft = std::make_shared<Device>(std::move(found));
   find.identity = std::move(identity);
   find.syspath = std::move(syspath);
+  const std::size_t before = candidates_.size();
   AddCandidate(Candidate{find.draft, &find});
+  if (candidates_.size() == before) finds_.pop_back();  // beyond the limit
 }
 
 void ScanContext::AddCandidate(Candidate candidate) {
