@@ -72,6 +72,38 @@ name = "example.com/serial"
   EXPECT_TRUE(AwaitHealth(devices)) << process.log();
 }
 
+// The other process of a rolling update writes there too.
+TEST_P(Limits, RescanReadsClaimsInAnUnwatchedDirectory) {
+  tree_.CharDevice("dev/ttyUSB0");
+  const auto break_file = [&](const std::string& name) { tree_.File("cdi/" + name, "["); };
+  break_file("patchbay.dev-claim_first.json");
+  StartKubelet();
+  Process process(tree_, tree_.path("kubelet"),
+                  format(R"(
+cdi_dir = "{}"
+[[resource]]
+name = "example.com/serial"
+api = "dra"
+  [[resource.match]]
+  path = "/dev/ttyUSB*"
+)",
+                         tree_.path("cdi")),
+                  [] { return EnterLimited("max_inotify_watches", "0"); });
+  if (!process.AwaitLog("cannot watch the CDI files of claims; reading them at each rescan")) {
+    if (process.Wait(std::chrono::milliseconds(0)) == Process::kCannotEnter) {
+      GTEST_SKIP() << "no user namespaces";
+    }
+    FAIL() << process.log();
+  }
+  EXPECT_THAT(process.log(), HasSubstr("(see fs.inotify.max_user_watches)"));
+  ASSERT_TRUE(process.AwaitLog("claim_first.json: the CDI file")) << process.log();
+  // More than the reads at the start can find.
+  for (const char* name : {"second", "third", "fourth", "fifth"}) {
+    break_file(format("patchbay.dev-claim_{}.json", name));
+    ASSERT_TRUE(process.AwaitLog(format("claim_{}.json: the CDI file", name))) << process.log();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(AKubelet, Limits, testing::Values(KubeletProfile::kSync), ProfileName);
 
 }  // namespace
