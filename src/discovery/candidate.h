@@ -25,6 +25,10 @@ struct Candidate {
 
   /// Returns the device if this scan may change it, otherwise null.
   Device* draft() const { return find == nullptr ? nullptr : find->draft.get(); }
+  /// Makes the next scan find the device again. For a rejected one, which no listing keeps.
+  void ListAgain() const {
+    if (find != nullptr && find->listing != nullptr) find->listing->stamp = {};
+  }
   /// Returns the name on the host: the first node, the syspath, or the default ID.
   std::string label() const;
   /// Returns the label for a report.

@@ -193,8 +193,7 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
     if (!identity) {
       scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
                            "id: " + identity.error().message);
-      // The next scan lists its directory again, and finds it there.
-      if (candidate.find->listing != nullptr) candidate.find->listing->stamp = {};
+      candidate.ListAgain();
       return true;
     }
     draft->id = DeviceId(*identity, LongestDeviceId(spec));

@@ -132,6 +132,7 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
     scan.RejectCandidate(candidate, RejectReason::kIncomplete,
                          format("the device \"{}\" needs a node {}; it has {}",
                                 candidate.find->identity, *missing, Paths(*candidate.device)));
+    candidate.ListAgain();
     return true;
   });
   return grouped;

@@ -27,8 +27,9 @@ class PathSet {
   bool Add(std::string_view path);
   /// Returns whether a path directly in `directory`, which ends with "/", was added.
   bool HasPathsIn(std::string_view directory) const;
-  /// Adds the first path of each of these devices, which are all directly in `directory`. `devices`
-  /// must outlive the object; it is read at the next Add of a path in this directory.
+  /// Adds the first path of each of these devices, which are all directly in `directory`. Call it
+  /// once for a directory. `devices` must outlive the object; it is read at the next Add of a path
+  /// there.
   void AddLater(std::string_view directory, const Devices& devices);
 
  private:

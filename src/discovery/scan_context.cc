@@ -301,22 +301,26 @@ void ScanContext::AddNode(const std::string& path, const HostEntry* entry, Named
 
 void ScanContext::AddCandidate(Device found, std::string identity, std::string syspath) {
   found.match = match_index_;
-  Candidate::Find& find = finds_.emplace_back();
-  find.draft = std::make_shared<Device>(std::move(found));
-  find.identity = std::move(identity);
-  find.syspath = std::move(syspath);
-  const std::size_t before = candidates_.size();
-  AddCandidate(Candidate{find.draft, &find});
-  if (candidates_.size() == before) finds_.pop_back();  // beyond the limit
+  Candidate::Find find{std::make_shared<Device>(std::move(found)), std::move(identity),
+                       std::move(syspath)};
+  Candidate candidate{find.draft, &find};
+  if (IsBeyondLimit(candidate)) return;
+  candidate.find = &finds_.emplace_back(std::move(find));
+  candidates_.push_back(std::move(candidate));
 }
 
-void ScanContext::AddCandidate(Candidate candidate) {
-  if (candidates_.size() == kMaxCandidates) {
-    ++unreadable_;
-    return Reject(candidate.label(), RejectReason::kLimit,
-                  format("the resource has more than {} devices", kMaxCandidates));
-  }
-  candidates_.push_back(std::move(candidate));
+void ScanContext::AddKnownDevice(const std::shared_ptr<const Device>& device) {
+  Candidate candidate{device};
+  if (!IsBeyondLimit(candidate)) candidates_.push_back(std::move(candidate));
+}
+
+/// Returns whether the resource has no place for the candidate, and rejects it then.
+bool ScanContext::IsBeyondLimit(const Candidate& candidate) {
+  if (candidates_.size() < kMaxCandidates) return false;
+  ++unreadable_;
+  Reject(candidate.label(), RejectReason::kLimit,
+         format("the resource has more than {} devices", kMaxCandidates));
+  return true;
 }
 
 void ScanContext::RejectOnce(const std::string& path, RejectReason reason, std::string detail) {

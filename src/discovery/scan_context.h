@@ -64,8 +64,8 @@ class ScanContext {
   /// Returns the entries of a directory, ordered by IdLess, and watches it. If it does not exist,
   /// returns none and watches the nearest existing ancestor. Reports a directory that cannot be
   /// read. `source` and `pattern` determine `wanted` in this match; `pattern` is reported. The
-  /// entries of an unchanged directory are those of the last scan. The result is valid as long as
-  /// the scan's cache.
+  /// entries of an unchanged directory are those of the last scan. The result is valid during the
+  /// scan.
   const std::vector<HostEntry>& List(const std::string& directory, const std::string& source,
                                      const std::string& pattern,
                                      const std::function<bool(const std::string&)>& wanted);
@@ -153,7 +153,8 @@ class ScanContext {
   ScanCache::Listing* ListCached(const std::string& directory, const std::string& source,
                                  const std::string& pattern,
                                  const std::function<bool(const std::string&)>& wanted);
-  void AddCandidate(Candidate candidate);
+  void AddKnownDevice(const std::shared_ptr<const Device>& device);
+  bool IsBeyondLimit(const Candidate& candidate);
   void WatchNearestExisting(std::string directory);
   void WatchLinks(std::string path);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
@@ -169,8 +170,6 @@ class ScanContext {
   const Sysfs sysfs_;
   DeviceAncestries ancestries_;
   std::map<ScanCache::ListingKey, ScanCache::Listing> last_listings_;
-  /// Of this scan, with the same key as a later one. `paths_` may refer to their devices.
-  std::vector<std::map<ScanCache::ListingKey, ScanCache::Listing>::node_type> replaced_listings_;
   const bool is_for_spec_of_cache_;
   bool keeps_devices_ = false;   ///< of this match, for the next scan
   bool reuses_devices_ = false;  ///< of this match, from the last scan

@@ -17,11 +17,15 @@ namespace patchbay {
 namespace {
 
 /// Sorts the entries of a directory, which makes the IDs of their devices ordered, or almost. tmpfs
-/// and devtmpfs return the newest name first.
+/// and devtmpfs return the newest name first. A name that is replaced meanwhile can be read twice.
 void SortByName(std::vector<HostEntry>& entries) {
   std::reverse(entries.begin(), entries.end());
   SortRuns(entries.begin(), entries.end(),
            [](const HostEntry& a, const HostEntry& b) { return IdLess(a.name, b.name); });
+  const auto end =
+      std::unique(entries.begin(), entries.end(),
+                  [](const HostEntry& a, const HostEntry& b) { return a.name == b.name; });
+  entries.erase(end, entries.end());
 }
 
 /// Makes place for `more` candidates at once. Never by less than half, because a scan can list many
@@ -72,6 +76,15 @@ ScanCache::Listing* ScanContext::ListCached(const std::string& directory, const 
   WatchNearestExisting(directory);
   auto& listings = request_.cache->listings;
   ScanCache::ListingKey key{match_index_, directory, pattern, source};
+  const auto report = [&](const ScanCache::Listing& listing) {
+    report_.AddPlace(
+        {.place = directory, .pattern = pattern, .seen = listing.seen, .matched = listing.matched});
+  };
+  // Several alternatives of a glob can list one directory.
+  if (const auto same = listings.find(key); same != listings.end()) {
+    report(same->second);
+    return &same->second;
+  }
   const auto last = last_listings_.find(key);
   ScanCache::Listing listing;
   // The timestamp is read first, so that the next scan sees any later change.
@@ -79,10 +92,7 @@ ScanCache::Listing* ScanContext::ListCached(const std::string& directory, const 
     if (const auto stamp = host_.StampOf(*real)) {
       if (last != last_listings_.end() && IsUnchanged(*real, last->second, *stamp)) {
         auto& same = listings.insert(last_listings_.extract(last)).position->second;
-        report_.AddPlace({.place = directory,
-                          .pattern = pattern,
-                          .seen = same.seen,
-                          .matched = same.entries.size() + same.devices.size()});
+        report(same);
         return &same;
       }
       listing.stamp = *stamp;
@@ -100,14 +110,13 @@ ScanCache::Listing* ScanContext::ListCached(const std::string& directory, const 
     }
     return nullptr;
   }
-  report_.AddPlace(
-      {.place = directory, .pattern = pattern, .seen = listing.seen, .matched = entries->size()});
   listing.entries = std::move(*entries);
   SortByName(listing.entries);
+  listing.matched = listing.entries.size();
+  report(listing);
   const bool is_same_place =
       last != last_listings_.end() && last->second.real_path == listing.real_path;
   if (reuses_devices_ && is_same_place) TakeUnchanged(last->second, listing);
-  if (auto replaced = listings.extract(key)) replaced_listings_.push_back(std::move(replaced));
   return &listings.emplace(std::move(key), std::move(listing)).first->second;
 }
 
@@ -127,12 +136,12 @@ void ScanContext::AddNodes(const std::string& directory, const std::string& sour
   if (listing == nullptr) return;
   MakePlace(candidates_, listing->devices.size() + listing->entries.size());
   const auto known = static_cast<std::ptrdiff_t>(candidates_.size());
-  // The names in a directory differ, so they have to be compared only if it was listed before.
+  // The names in a directory differ, so they are compared only if others in it were added before.
   const bool is_first = !paths_.HasPathsIn(directory);
   for (const auto& device : listing->devices) {
     const std::string& path = device->nodes.front().path;
     if (is_first || paths_.Add(path)) {
-      AddCandidate(Candidate{device});
+      AddKnownDevice(device);
     } else {
       report_.Drop(path, DropReason::kFoundBefore, "already found");
     }

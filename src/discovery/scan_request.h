@@ -33,7 +33,8 @@ struct ScanCache {
     std::vector<HostEntry> entries;  ///< those that match, without those of `devices`
     /// The devices of entries on which alone they depend; complete, in any order.
     std::vector<std::shared_ptr<const Device>> devices;
-    std::size_t seen = 0;  ///< all names
+    std::size_t seen = 0;     ///< all names
+    std::size_t matched = 0;  ///< names that match
   };
   /// The match, the directory as it was requested, the pattern for names, and the glob or regex
   /// that determines the devices.

@@ -25,7 +25,7 @@ namespace patchbay {
 /// calls; Registry, admission and registration_rules decide. All members are protected by the mutex
 /// of the SimState, which is never held during I/O or a call.
 ///
-/// The functions are those of KubeletSim of the same names.
+/// The functions are those of KubeletSim of the same names; RemoveEndedPods is for Release.
 class KubeletInstance {
  public:
   /// All fields of `options` are set. Fails like KubeletSim::Start.
@@ -101,6 +101,7 @@ class KubeletInstance {
   Result<v1beta1::ContainerAllocateResponse> Allocate(const std::string& resource,
                                                       const std::vector<std::string>& ids);
   Status PreStart(const std::string& resource, const std::vector<std::string>& ids);
+  void RemovePod(const std::string& pod);
   std::set<std::string> InUse(const std::string& resource) const;
   const ContainerDevices* Held(const ContainerKey& key) const;
 

@@ -24,7 +24,7 @@ Result<Admitted> KubeletInstance::Admitting(const ContainerKey& key, std::size_t
   {
     const std::lock_guard lock(state_->mutex);
     if (ending_) return Fail(ErrorKind::kUnavailable, "the kubelet is stopping");
-    state_->ended_pods.erase(key.pod);
+    if (state_->ended_pods.erase(key.pod) != 0) RemovePod(key.pod);
     Expire();
     const DeviceTable* const table = registry_.Table(key.resource);
     const ContainerDevices* const held = Held(key);
@@ -121,19 +121,28 @@ const ContainerDevices* KubeletInstance::Held(const ContainerKey& key) const {
 }
 
 void KubeletInstance::RemoveEndedPods() {
-  std::set<std::string> ended;
+  std::map<std::string, std::uint64_t> ended;
   {
     const std::lock_guard lock(state_->mutex);
     if (ending_ || state_->ended_pods.empty()) return;
     ended = state_->ended_pods;
-    std::erase_if(pods_, [&](const auto& entry) { return ended.contains(entry.first.pod); });
+    for (const auto& [pod, end] : ended) RemovePod(pod);
     state_->Changed();
   }
   if (!SaveCheckpoint()) return;
   const std::lock_guard lock(state_->mutex);
   // The next instance may have read the checkpoint before it was written.
   if (ending_) return;
-  for (const std::string& pod : ended) state_->ended_pods.erase(pod);
+  // A pod of the same name may have come and gone meanwhile.
+  std::erase_if(state_->ended_pods, [&](const auto& entry) {
+    const auto saved = ended.find(entry.first);
+    return saved != ended.end() && saved->second == entry.second;
+  });
+}
+
+/// Called with the mutex of the state held.
+void KubeletInstance::RemovePod(const std::string& pod) {
+  std::erase_if(pods_, [&](const auto& entry) { return entry.first.pod == pod; });
 }
 
 }  // namespace patchbay

@@ -1,5 +1,5 @@
 // Owns the instance that runs now, and what survives a restart of it. Start, Stop and Crash replace
-// the instance; all other functions take a reference to it and call the function of the same name.
+// the instance; all other functions take a reference to it and call its function for them.
 
 #include "kubelet_sim/kubelet_sim.h"
 
@@ -175,7 +175,7 @@ void KubeletSim::Release(const std::string& pod) {
     const std::lock_guard lock(impl_->state->mutex);
     std::erase_if(impl_->state->container_claims,
                   [&](const auto& entry) { return entry.first.first == pod; });
-    impl_->state->ended_pods.insert(pod);
+    impl_->state->ended_pods[pod] = ++impl_->state->last_end;
   }
   if (const auto instance = impl_->Instance()) instance->RemoveEndedPods();
 }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +30,9 @@ struct SimState {
   PodResourcesFault pod_resources_fault = PodResourcesFault::kNone;
   std::size_t pod_resources_calls = 0;
   ContainerClaims container_claims;
-  std::set<std::string> ended_pods;  ///< those that the checkpoint may still contain
+  /// Pods that the checkpoint may still contain, each with a number of its own end.
+  std::map<std::string, std::uint64_t> ended_pods;
+  std::uint64_t last_end = 0;
 
   /// Called with `mutex` held.
   void Changed() {

@@ -10,8 +10,9 @@
 namespace patchbay {
 
 /// Values by name: the named groups of a regex, udev properties, the variables of a command. Their
-/// Origin (model/variables.h) depends on the field that contains them. Most devices have none, so
-/// an empty object is as small as a pointer. A value type; reads like a vector.
+/// Origin (model/variables.h) depends on the field that contains them. Most devices have none:
+/// the object is as small as a pointer, and an empty one allocates nothing. A value type; reads
+/// like a vector.
 class NamedValues {
  public:
   using value_type = std::pair<std::string, std::string>;

@@ -226,6 +226,8 @@ TEST_F(DeviceReuseTest, AnyChangesGiveWhatAFirstScanFinds) {
   const std::vector<std::vector<MatchSpec>> resources = {
       {Files("/dev/*/x*")},
       {Files("/dev/{a,a}/x*")},
+      {Files("/dev/{a*,*a}/x*"), Files("/dev/{c*,*c}/x*")},
+      {Grouped(Files("/dev/*/x*"), "", {"/dev/*/x1"})},
       {PathMatch({"/dev/a/x*"}), Files("/dev/{b,a}/{x*,*}"), Files("/dev/a/x1")},
       {Files("/dev/{a,b}/x*"), Files("/dev/*/x[1-3]")},
       {limited, Files("/dev/c/*")},

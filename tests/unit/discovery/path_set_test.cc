@@ -22,11 +22,12 @@ TEST(PathSet, AddsEachPathOnce) {
 }
 
 TEST(PathSet, KnowsPathsThatWereAddedForLater) {
-  const PathSet::Devices devices = {DeviceAt("/dev/a/x"), DeviceAt("/dev/a/y")};
+  const PathSet::Devices in_a = {DeviceAt("/dev/a/x"), DeviceAt("/dev/a/y")};
+  const PathSet::Devices in_b = {DeviceAt("/dev/b/x")};
   PathSet paths;
   paths.Add("/dev/a/z");
-  paths.AddLater("/dev/a/", devices);
-  paths.AddLater("/dev/b/", devices);
+  paths.AddLater("/dev/a/", in_a);
+  paths.AddLater("/dev/b/", in_b);
   EXPECT_TRUE(paths.HasPathsIn("/dev/b/"));
   EXPECT_FALSE(paths.Add("/dev/a/y"));
   EXPECT_FALSE(paths.Add("/dev/a/z"));

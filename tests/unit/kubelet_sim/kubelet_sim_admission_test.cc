@@ -122,5 +122,19 @@ TEST_F(SimAdmission, FailsWhenTheCheckpointCannotBeWritten) {
   std::filesystem::rename(elsewhere, tree_.path());
 }
 
+TEST_F(SimAdmission, ALaterPodOfTheSameNameKeepsItsDevices) {
+  Register();
+  ASSERT_TRUE(sim_->Admit("p", "c", kR, 1));
+  const std::string elsewhere = tree_.path() + ".moved";
+  std::filesystem::rename(tree_.path(), elsewhere);
+  sim_->Release("p");  // the checkpoint cannot be written
+  std::filesystem::rename(elsewhere, tree_.path());
+  const auto later = sim_->Admit("p", "c", kR, 1);
+  ASSERT_TRUE(later);
+  EXPECT_FALSE(later->reused);
+  sim_->Release("other");
+  EXPECT_THAT(Refusal("q", 3), HasSubstr("Requested: 3, Available: 2"));
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -210,6 +210,12 @@ TEST_P(KubeletSimProfiles, FreesDevicesOfPodsThatEndedWhileItDidNotRun) {
   const auto ends = sim_->Admit("ends", "c", kR, 1);
   ASSERT_TRUE(ends) << ends.error().message;
   EXPECT_FALSE(ends->reused);
+  // What was freed before stays free.
+  sim_->Release("stays");
+  ASSERT_TRUE(sim_->Restart());
+  const auto last = ServeAndRegister("3.sock");
+  ASSERT_TRUE(AwaitAllocatable(2));
+  EXPECT_TRUE(sim_->Admit("other", "c", kR, 1));
 }
 
 TEST_P(KubeletSimProfiles, StopsImmediatelyWhilePluginsHang) {
