@@ -210,7 +210,7 @@ TEST_P(KubeletSimProfiles, FreesDevicesOfPodsThatEndedWhileItDidNotRun) {
   const auto ends = sim_->Admit("ends", "c", kR, 1);
   ASSERT_TRUE(ends) << ends.error().message;
   EXPECT_FALSE(ends->reused);
-  // What was freed before stays free.
+  // Freed devices stay free.
   sim_->Release("stays");
   ASSERT_TRUE(sim_->Restart());
   const auto last = ServeAndRegister("3.sock");
