@@ -16,10 +16,10 @@ void NamedValues::emplace_back(std::string name, std::string value) {
 
 void NamedValues::Merge(NamedValues from) {
   if (from.entries_ == nullptr) return;
-  for (auto& [name, value] : *from.entries_) {
+  for (auto& entry : *from.entries_) {
     const bool is_known =
-        std::any_of(begin(), end(), [&](const auto& other) { return other.first == name; });
-    if (!is_known) emplace_back(std::move(name), std::move(value));
+        std::any_of(begin(), end(), [&](const auto& other) { return other.first == entry.first; });
+    if (!is_known) emplace_back(std::move(entry.first), std::move(entry.second));
   }
 }
 
