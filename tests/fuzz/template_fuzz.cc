@@ -94,8 +94,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Device device;
   device.id = "card-7";
   device.nodes.push_back({path, path, FileType::kCharacter, 1, 3});
-  device.nodes.front().captures.emplace_back("group", value);
-  device.values.emplace_back("card", value);
+  device.nodes.front().captures.emplace_back("group", std::string(value));
+  device.values.emplace_back("card", std::string(value));
   Variables variables;
   variables.resource = "example.com/card";
   variables.node_name = "node-1";
