@@ -15,8 +15,9 @@ void NamedValues::emplace_back(std::string name, std::string value) {
 }
 
 void NamedValues::Merge(NamedValues from) {
-  if (from.entries_ == nullptr) return;
-  for (auto& entry : *from.entries_) {
+  const std::unique_ptr<Entries> added = std::move(from.entries_);
+  if (added == nullptr) return;
+  for (auto& entry : *added) {
     const bool is_known =
         std::any_of(begin(), end(), [&](const auto& other) { return other.first == entry.first; });
     if (!is_known) emplace_back(std::move(entry.first), std::move(entry.second));
