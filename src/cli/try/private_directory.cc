@@ -28,8 +28,13 @@ Result<std::unique_ptr<PrivateDirectory>> PrivateDirectory::Create() {
 }
 
 void PrivateDirectory::Remove(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::remove_all(path, ignored);
+  // A thread that ends late may still create or remove a file there, which makes an attempt fail.
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    if (!error) return;
+  }
 }
 
 KubeletPaths PrivateDirectory::Paths() const {
