@@ -10,10 +10,10 @@ namespace patchbay {
 
 /// A match of a source, which can become a device. A value that is moved often, and so is small.
 struct Candidate {
-  /// The rest of a device that this scan found itself.
-  struct Find {
-    std::shared_ptr<Device> draft;  ///< the same as `device`; null if it may not change
-    std::string identity;           ///< the text of the default ID
+  /// The data of a device that only the scan needs that found it.
+  struct Draft {
+    std::shared_ptr<Device> device;  ///< the same as Candidate::device; null if it may not change
+    std::string identity;            ///< the text of the default ID
     std::string syspath;  ///< of the sysfs device, if the source finds those and not nodes
     /// The listing that keeps the device for the next scan; null if none does. See
     /// ScanContext::AddNodes.
@@ -21,13 +21,13 @@ struct Candidate {
   };
 
   std::shared_ptr<const Device> device;
-  Find* find = nullptr;  ///< belongs to the scan; null for a complete device of the last scan
+  Draft* draft = nullptr;  ///< belongs to the scan; null for a complete device of the last scan
 
   /// Returns the device if this scan may change it, otherwise null.
-  Device* draft() const { return find == nullptr ? nullptr : find->draft.get(); }
-  /// Makes the next scan find the device again. For a rejected one, which no listing keeps.
+  Device* mutable_device() const { return draft == nullptr ? nullptr : draft->device.get(); }
+  /// Makes the next scan list the directory again, because no listing keeps a rejected device.
   void ListAgain() const {
-    if (find != nullptr && find->listing != nullptr) find->listing->stamp = {};
+    if (draft != nullptr && draft->listing != nullptr) draft->listing->stamp = {};
   }
   /// Returns the name on the host: the first node, the syspath, or the default ID.
   std::string label() const;

@@ -27,7 +27,7 @@ namespace {
 Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candidate,
                                const std::string& node_name) {
   const auto& id = spec.matches[candidate.device->match].id;
-  if (!id) return candidate.find->identity;
+  if (!id) return candidate.draft->identity;
   Variables variables = VariablesOf(*candidate.device);
   variables.resource = spec.name;
   variables.node_name = node_name;
@@ -51,7 +51,7 @@ void UseListedDevices(const std::vector<ListedDevice>& listed, std::vector<Candi
     }
     if (at == listed.end()) return;
     if (at->device != candidate.device && *at->device != *candidate.device) continue;
-    if (candidate.find) candidate.find->draft.reset();
+    if (candidate.draft != nullptr) candidate.draft->device.reset();
     candidate.device = at++->device;
   }
 }
@@ -187,8 +187,8 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   NumaNodes numa(scan.sysfs());
   const bool needs_numa = NeedsNumaNodes(spec);
   std::erase_if(found, [&](Candidate& candidate) {
-    Device* const draft = candidate.draft();
-    if (draft == nullptr) return false;
+    Device* const device = candidate.mutable_device();
+    if (device == nullptr) return false;
     auto identity = IdentityOf(spec, candidate, request.node_name);
     if (!identity) {
       scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
@@ -196,8 +196,8 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
       candidate.ListAgain();
       return true;
     }
-    draft->id = DeviceId(*identity, LongestDeviceId(spec));
-    if (needs_numa) AddNumaNode(*draft, numa);
+    device->id = DeviceId(*identity, LongestDeviceId(spec));
+    if (needs_numa) AddNumaNode(*device, numa);
     return false;
   });
   SortById(found);

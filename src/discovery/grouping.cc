@@ -103,10 +103,10 @@ std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) 
         std::tuple(candidate.device->match, *value, PortOfChooser(candidate, variable)),
         grouped.size());
     if (is_new) {
-      candidate.find->identity = *value;
+      candidate.draft->identity = *value;
       grouped.push_back(std::move(candidate));
     } else {
-      Merge(std::move(*candidate.draft()), *grouped[place->second].draft());
+      Merge(std::move(*candidate.mutable_device()), *grouped[place->second].mutable_device());
     }
   }
   return grouped;
@@ -121,7 +121,7 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
                                        : std::exchange(scan.candidates(), {});
   std::erase_if(grouped, [&](Candidate& candidate) {
     if (candidate.device->nodes.size() > 1) {
-      std::vector<DeviceNode>& nodes = candidate.draft()->nodes;
+      std::vector<DeviceNode>& nodes = candidate.mutable_device()->nodes;
       std::sort(nodes.begin(), nodes.end(),
                 [](const DeviceNode& a, const DeviceNode& b) { return IdLess(a.path, b.path); });
     }
@@ -131,7 +131,7 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
     if (!missing) return false;
     scan.RejectCandidate(candidate, RejectReason::kIncomplete,
                          format("the device \"{}\" needs a node {}; it has {}",
-                                candidate.find->identity, *missing, Paths(*candidate.device)));
+                                candidate.draft->identity, *missing, Paths(*candidate.device)));
     candidate.ListAgain();
     return true;
   });

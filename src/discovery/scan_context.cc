@@ -301,21 +301,21 @@ void ScanContext::AddNode(const std::string& path, const HostEntry* entry, Named
 
 void ScanContext::AddCandidate(Device found, std::string identity, std::string syspath) {
   found.match = match_index_;
-  Candidate::Find find{std::make_shared<Device>(std::move(found)), std::move(identity),
-                       std::move(syspath)};
-  Candidate candidate{find.draft, &find};
-  if (IsBeyondLimit(candidate)) return;
-  candidate.find = &finds_.emplace_back(std::move(find));
+  Candidate::Draft draft{std::make_shared<Device>(std::move(found)), std::move(identity),
+                         std::move(syspath)};
+  Candidate candidate{draft.device, &draft};
+  if (RejectIfFull(candidate)) return;
+  candidate.draft = &drafts_.emplace_back(std::move(draft));
   candidates_.push_back(std::move(candidate));
 }
 
 void ScanContext::AddKnownDevice(const std::shared_ptr<const Device>& device) {
   Candidate candidate{device};
-  if (!IsBeyondLimit(candidate)) candidates_.push_back(std::move(candidate));
+  if (!RejectIfFull(candidate)) candidates_.push_back(std::move(candidate));
 }
 
-/// Returns whether the resource has no place for the candidate, and rejects it then.
-bool ScanContext::IsBeyondLimit(const Candidate& candidate) {
+/// Rejects the candidate if the resource has as many as it can have. Returns whether it did.
+bool ScanContext::RejectIfFull(const Candidate& candidate) {
   if (candidates_.size() < kMaxCandidates) return false;
   ++unreadable_;
   Reject(candidate.label(), RejectReason::kLimit,

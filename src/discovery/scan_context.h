@@ -154,7 +154,7 @@ class ScanContext {
                                  const std::string& pattern,
                                  const std::function<bool(const std::string&)>& wanted);
   void AddKnownDevice(const std::shared_ptr<const Device>& device);
-  bool IsBeyondLimit(const Candidate& candidate);
+  bool RejectIfFull(const Candidate& candidate);
   void WatchNearestExisting(std::string directory);
   void WatchLinks(std::string path);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
@@ -177,8 +177,8 @@ class ScanContext {
   std::size_t match_index_ = 0;
   Api api_ = Api::kDevicePlugin;
   Exclusion exclusion_;
-  std::pmr::monotonic_buffer_resource arena_;  ///< of `finds_`, which all end with the scan
-  std::pmr::deque<Candidate::Find> finds_{&arena_};
+  std::pmr::monotonic_buffer_resource arena_;  ///< of `drafts_`, which all end with the scan
+  std::pmr::deque<Candidate::Draft> drafts_{&arena_};
   std::vector<Candidate> candidates_;
   std::vector<Rejection> rejected_;
   PathSet paths_;                          ///< of all matches; the first that finds one keeps it

@@ -155,7 +155,7 @@ void ScanContext::AddNodes(const std::string& directory, const std::string& sour
     // A link can lead elsewhere although its directory entry is the same.
     const bool is_kept = keeps_devices_ && entry.type != FileType::kSymlink;
     if (candidates_.size() == before || !is_kept) return false;
-    candidates_.back().find->listing = listing;
+    candidates_.back().draft->listing = listing;
     return true;
   });
   listing->entries.shrink_to_fit();
@@ -171,9 +171,9 @@ void ScanContext::AddNodes(const std::string& directory, const std::string& sour
 void ScanContext::KeepDevices(const std::vector<Candidate>& complete) {
   std::set<ScanCache::Listing*> changed;
   for (const Candidate& candidate : complete) {
-    if (candidate.find == nullptr || candidate.find->listing == nullptr) continue;
-    candidate.find->listing->devices.push_back(candidate.device);
-    changed.insert(candidate.find->listing);
+    if (candidate.draft == nullptr || candidate.draft->listing == nullptr) continue;
+    candidate.draft->listing->devices.push_back(candidate.device);
+    changed.insert(candidate.draft->listing);
   }
   for (ScanCache::Listing* listing : changed) {
     // In the order of the next scan, which then has less to sort.

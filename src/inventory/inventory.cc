@@ -57,7 +57,7 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   missing_mounts_ = std::move(discovery.missing_mounts);
   max_present_ = std::max(max_present_, discovery.devices.size());
   std::vector<Tracked> next;
-  // One device may disappear while another one appears.
+  // Usually at most one device has disappeared, and it stays in the list.
   next.reserve(std::max(discovery.devices.size(), tracked_.size() + 1));
   std::vector<Rejection> problems;
   std::map<std::string_view, std::string_view> reasons;  // by the path that was rejected

@@ -101,9 +101,11 @@ class KubeletInstance {
   Result<v1beta1::ContainerAllocateResponse> Allocate(const std::string& resource,
                                                       const std::vector<std::string>& ids);
   Status PreStart(const std::string& resource, const std::vector<std::string>& ids);
-  void RemovePod(const std::string& pod);
   std::set<std::string> InUse(const std::string& resource) const;
   const ContainerDevices* Held(const ContainerKey& key) const;
+
+  /// Called with the mutex of the state held.
+  void RemovePod(const std::string& pod);
 
   /// Writes the current state. One write serves all requests made before it began.
   Status SaveCheckpoint();

@@ -140,7 +140,6 @@ void KubeletInstance::RemoveEndedPods() {
   });
 }
 
-/// Called with the mutex of the state held.
 void KubeletInstance::RemovePod(const std::string& pod) {
   std::erase_if(pods_, [&](const auto& entry) { return entry.first.pod == pod; });
 }

@@ -1,5 +1,6 @@
 // Owns the instance that runs now, and what survives a restart of it. Start, Stop and Crash replace
-// the instance; all other functions take a reference to it and call its function for them.
+// the instance; all other functions take a reference to it and call the function of the same name,
+// or RemoveEndedPods for Release.
 
 #include "kubelet_sim/kubelet_sim.h"
 

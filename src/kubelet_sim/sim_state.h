@@ -30,9 +30,9 @@ struct SimState {
   PodResourcesFault pod_resources_fault = PodResourcesFault::kNone;
   std::size_t pod_resources_calls = 0;
   ContainerClaims container_claims;
-  /// Pods that the checkpoint may still contain, each with a number of its own end.
+  /// The pods that ended and that the checkpoint may still contain, with the number of their end.
   std::map<std::string, std::uint64_t> ended_pods;
-  std::uint64_t last_end = 0;
+  std::uint64_t last_end = 0;  ///< the number of the newest end of a pod
 
   /// Called with `mutex` held.
   void Changed() {

@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "integration/contract.h"
+#include "integration/entries.h"
 #include "integration/program.h"
 
 namespace patchbay::test {
@@ -79,15 +80,7 @@ TEST_P(Limits, RescanReadsClaimsInAnUnwatchedDirectory) {
   break_file("patchbay.dev-claim_first.json");
   StartKubelet();
   Process process(tree_, tree_.path("kubelet"),
-                  format(R"(
-cdi_dir = "{}"
-[[resource]]
-name = "example.com/serial"
-api = "dra"
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-)",
-                         tree_.path("cdi")),
+                  format("cdi_dir = \"{}\"\n{}", tree_.path("cdi"), Serial("api = \"dra\"")),
                   [] { return EnterLimited("max_inotify_watches", "0"); });
   if (!process.AwaitLog("cannot watch the CDI files of claims; reading them at each rescan")) {
     if (process.Wait(std::chrono::milliseconds(0)) == Process::kCannotEnter) {

@@ -15,7 +15,7 @@ Status Pods::ComeAndGo() {
   kubelet_.Release(pod);
   if (!admitted) {
     if (admitted.error().kind == ErrorKind::kUnavailable) ++cut_off_;
-    return Fail(admitted.error().kind, admitted.error().message);
+    return Failure(admitted.error());
   }
   // A kubelet that has just started does not know the resource yet and admits without devices.
   if (admitted->device_ids.empty()) return Fail(ErrorKind::kUnavailable, "the resource is unknown");

@@ -184,7 +184,7 @@ TEST_F(ScanTest, FollowsLinksToNodes) {
     EXPECT_EQ(candidate.device->nodes.front().path, path);
     EXPECT_EQ(candidate.device->nodes.front().real_path, "/dev/node") << path;
     EXPECT_EQ(candidate.device->nodes.front().type, FileType::kRegular);
-    EXPECT_EQ(candidate.find->identity, "me");
+    EXPECT_EQ(candidate.draft->identity, "me");
     EXPECT_EQ(candidate.device->nodes.front().captures, (NamedValues{{"k", "v"}}));
     EXPECT_EQ(candidate.device->match, 3u);
     EXPECT_TRUE(scan.directories().contains("/dev")) << path;
