@@ -41,6 +41,21 @@ function(patchbay_use_archives)
   endforeach()
 endfunction()
 
+# patchbay_drop_unwind_tables(<target>...): takes copies of archives of C, through which no exception passes, without
+# their unwind tables. scripts/third-party knows the folder.
+function(patchbay_drop_unwind_tables)
+  foreach(target ${ARGN})
+    get_target_property(archive ${target} IMPORTED_LOCATION)
+    set(copy ${PROJECT_BINARY_DIR}/archives${archive})
+    cmake_path(GET copy PARENT_PATH folder)
+    file(MAKE_DIRECTORY ${folder})
+    execute_process(COMMAND ${CMAKE_OBJCOPY} --remove-section=.eh_frame --remove-section=.rela.eh_frame ${archive} ${copy}
+                    COMMAND_ERROR_IS_FATAL ANY)
+    set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${copy})
+    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${archive})
+  endforeach()
+endfunction()
+
 # gRPC refers to it as "-lre2".
 set_target_properties(re2::re2 PROPERTIES INTERFACE_LINK_LIBRARIES PkgConfig::RE2)
 # Patchbay uses gRPC only over Unix sockets, without TLS. OpenSSL is for the client of the API server.
@@ -52,3 +67,4 @@ set(PATCHBAY_CPP_OUT lite:)
 set(PATCHBAY_SPDLOG spdlog::spdlog_header_only)
 set(PATCHBAY_FMT fmt::fmt-header-only)
 patchbay_use_archives(${PATCHBAY_GRPC} ${PATCHBAY_PROTOBUF} OpenSSL::SSL OpenSSL::Crypto yaml-cpp ZLIB::ZLIB)
+patchbay_drop_unwind_tables(OpenSSL::SSL OpenSSL::Crypto)

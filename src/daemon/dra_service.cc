@@ -178,7 +178,8 @@ void DraService::Publish(const std::string& name, std::shared_ptr<const Snapshot
   if (found == resources_.end()) return;
   Served& served = found->second;
   served.devices = std::make_shared<const NamedDevices>(std::move(snapshot));
-  served.health = HealthOfPool(*served.devices, options_.node_name);
+  served.health =
+      std::make_shared<const PoolHealth>(HealthOfPool(*served.devices, options_.node_name));
   ComputePoolOf(name, served);
   PublishHealthSoon();
   StartIfScanned();
@@ -240,7 +241,7 @@ void DraService::PublishHealthSoon() {
     is_health_due_ = false;
     HealthList all;
     for (const auto& [name, served] : resources_) {
-      all.devices.insert(all.devices.end(), served.health.begin(), served.health.end());
+      if (served.health != nullptr) all.pools.push_back(served.health);
     }
     endpoint_->PublishHealth(std::move(all));
   }));

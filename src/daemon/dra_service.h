@@ -116,11 +116,11 @@ class DraService {
   class Observer;
   struct Served {
     Resource parts;
-    std::shared_ptr<const NamedDevices> devices;  ///< null before the first snapshot
-    DeviceIds held;                               ///< by claims
-    DraPoolStatus published = {};                 ///< the part that ComputePool knows
-    std::vector<PublishedHealth> health = {};
-    State reported = {};  ///< as last passed to on_state
+    std::shared_ptr<const NamedDevices> devices;         ///< null before the first snapshot
+    DeviceIds held;                                      ///< by claims
+    DraPoolStatus published = {};                        ///< the part that ComputePool knows
+    std::shared_ptr<const PoolHealth> health = nullptr;  ///< null before the first snapshot
+    State reported = {};                                 ///< as last passed to on_state
   };
 
   DraService(const Dependencies& deps, Options options, std::string lock_file, Events events);

@@ -70,7 +70,16 @@ void ClaimPreparer::OnChecked(Task& task, const PreparedClaim& prepared, std::ui
                {{"claim", ClaimName(task.claim)}});
   // The release locks the claim itself, so that it holds no lock while it waits for another.
   task.lock.reset();
+  // The kubelet receives the reason before its deadline. The release continues.
+  task.limit = loop_.After(
+      std::max(task.hooks_end - loop_.Now(), Loop::Time::duration(0)),
+      Resume(task.id, [this](Task& late) {
+        FailTask(late,
+                 {ErrorKind::kUnavailable,
+                  "the release of its former devices has not ended; the kubelet will try again"});
+      }));
   ReleaseStale(file, Resume(task.id, [this](Task& released, Answer answer) {
+                 released.limit = {};
                  if (!answer) return Refuse(released, std::move(answer).error());
                  LockAndPrepare(released);
                }));

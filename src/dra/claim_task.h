@@ -39,7 +39,7 @@ struct ClaimPreparer::Task {
   std::function<void(Answer)> done;
   std::shared_ptr<ClaimLock> lock = nullptr;
   Subscription waiting = {};  ///< for the API server or for a lock
-  Subscription limit = {};    ///< of the wait for the API server
+  Subscription limit = {};    ///< of the wait for the API server or for a release
   Result<ResourceClaim> allocated = ResourceClaim();
   std::set<std::string> pools = {};  ///< of the devices, as soon as they are known
   ServedResources resources = {};    ///< those of the plan

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string_view>
-#include <vector>
 
 #include "dra/health_list.h"
 #include "dra/published_pool.h"
@@ -11,6 +10,6 @@ namespace patchbay {
 /// Returns the health of all devices of a resource that have a name, also of missing ones, in the
 /// order of the snapshot. The message of an unhealthy device is the reason. Evicts no pod; see
 /// kUnhealthyTaint for that. Pure.
-std::vector<PublishedHealth> HealthOfPool(const NamedDevices& devices, std::string_view node_name);
+PoolHealth HealthOfPool(const NamedDevices& devices, std::string_view node_name);
 
 }  // namespace patchbay

@@ -318,7 +318,7 @@ void DriverEndpoint::PublishHealth(HealthList health) {
     deps_.log.Error(
         "the health of devices is too long for the kubelet and was truncated; split the resource",
         {{"driver", instance_.driver},
-         {"devices", fit.list.devices.size()},
+         {"devices", fit.list.size()},
          {"left_out", fit.left_out}});
   }
   left_out_ = fit.left_out;

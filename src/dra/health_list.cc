@@ -1,7 +1,8 @@
 #include "dra/health_list.h"
 
 #include <algorithm>
-#include <numeric>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/escape.h"
@@ -13,14 +14,65 @@ constexpr std::string_view kEllipsis = "…";
 /// The tags, lengths and numbers of one device in the message, at most.
 constexpr std::size_t kBytesPerDevice = 48;
 
-std::size_t BytesOf(const PublishedHealth& device) {
-  return kBytesPerDevice + device.pool.size() + device.device.size() + device.message.size();
+std::size_t BytesOf(const PoolHealth& pool, const PublishedHealth& device) {
+  return kBytesPerDevice + pool.pool.size() + device.device.size() + device.message.size();
 }
 
-std::size_t BytesOf(const std::vector<PublishedHealth>& devices) {
-  return std::accumulate(
-      devices.begin(), devices.end(), std::size_t{0},
-      [](std::size_t sum, const PublishedHealth& device) { return sum + BytesOf(device); });
+std::size_t BytesOf(const HealthList& list) {
+  std::size_t bytes = 0;
+  for (const auto& pool : list.pools) {
+    for (const PublishedHealth& device : pool->devices) bytes += BytesOf(*pool, device);
+  }
+  return bytes;
+}
+
+bool IsValid(const PoolHealth& pool) {
+  return IsUtf8(pool.pool) && std::ranges::all_of(pool.devices, [](const PublishedHealth& device) {
+           return IsUtf8(device.device) && device.message == HealthMessage(device.message);
+         });
+}
+
+/// Makes messages valid, and removes devices whose names are not.
+void MakeValid(PoolHealth& pool) {
+  std::erase_if(pool.devices, [&](const PublishedHealth& device) {
+    return !IsUtf8(pool.pool) || !IsUtf8(device.device);
+  });
+  for (PublishedHealth& device : pool.devices) device.message = HealthMessage(device.message);
+}
+
+/// Returns the list with pools that `change` may have changed.
+template <class Change>
+HealthList Changed(const HealthList& list, Change change) {
+  HealthList changed;
+  for (const auto& pool : list.pools) {
+    PoolHealth copy = *pool;
+    change(copy);
+    changed.pools.push_back(std::make_shared<const PoolHealth>(std::move(copy)));
+  }
+  return changed;
+}
+
+/// Returns the devices that fit, those that are not healthy first.
+HealthList Truncated(const HealthList& list, std::size_t max_bytes) {
+  std::set<const PublishedHealth*> kept;
+  std::size_t bytes = 0;
+  for (const bool is_healthy : {false, true}) {
+    for (const auto& pool : list.pools) {
+      for (const PublishedHealth& device : pool->devices) {
+        if ((device.health == Health::kHealthy) != is_healthy) continue;
+        bytes += BytesOf(*pool, device);
+        if (bytes <= max_bytes) kept.insert(&device);
+      }
+    }
+  }
+  HealthList truncated;
+  for (const auto& pool : list.pools) {
+    PoolHealth part{pool->pool, {}};
+    std::ranges::copy_if(pool->devices, std::back_inserter(part.devices),
+                         [&](const PublishedHealth& device) { return kept.contains(&device); });
+    truncated.pools.push_back(std::make_shared<const PoolHealth>(std::move(part)));
+  }
+  return truncated;
 }
 
 }  // namespace
@@ -34,31 +86,31 @@ std::string HealthMessage(std::string_view text) {
   return printable.substr(0, end).append(kEllipsis);
 }
 
+bool HealthList::operator==(const HealthList& other) const {
+  return std::ranges::equal(pools, other.pools,
+                            [](const auto& a, const auto& b) { return a == b || *a == *b; });
+}
+
+std::size_t HealthList::size() const {
+  std::size_t devices = 0;
+  for (const auto& pool : pools) devices += pool->devices.size();
+  return devices;
+}
+
 HealthFit FitHealth(HealthList list, std::size_t max_bytes) {
   HealthFit fit;
-  auto& devices = list.devices;
-  fit.left_out = std::erase_if(devices, [](const PublishedHealth& device) {
-    return !IsUtf8(device.pool) || !IsUtf8(device.device);
-  });
-  for (PublishedHealth& device : devices) device.message = HealthMessage(device.message);
-  if (BytesOf(devices) > max_bytes) {
-    for (PublishedHealth& device : devices) {
-      if (!std::exchange(device.message, {}).empty()) ++fit.without_message;
-    }
-  }
-  if (BytesOf(devices) > max_bytes) {
-    std::stable_partition(devices.begin(), devices.end(), [](const PublishedHealth& device) {
-      return device.health != Health::kHealthy;
+  const std::size_t all = list.size();
+  const auto is_valid = [](const auto& pool) { return IsValid(*pool); };
+  if (!std::ranges::all_of(list.pools, is_valid)) list = Changed(list, MakeValid);
+  if (BytesOf(list) > max_bytes) {
+    list = Changed(list, [&](PoolHealth& pool) {
+      for (PublishedHealth& device : pool.devices) {
+        if (!std::exchange(device.message, {}).empty()) ++fit.without_message;
+      }
     });
-    std::size_t bytes = 0;
-    const auto end =
-        std::find_if(devices.begin(), devices.end(), [&](const PublishedHealth& device) {
-          bytes += BytesOf(device);
-          return bytes > max_bytes;
-        });
-    fit.left_out += static_cast<std::size_t>(devices.end() - end);
-    devices.erase(end, devices.end());
   }
+  if (BytesOf(list) > max_bytes) list = Truncated(list, max_bytes);
+  fit.left_out = all - list.size();
   fit.list = std::move(list);
   return fit;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,18 +13,25 @@ namespace patchbay {
 
 /// The health of one published device, as the kubelet writes it to the status of a pod.
 struct PublishedHealth {
-  std::string pool;
   std::string device;
   std::optional<Health> health;  ///< nothing: unknown
   std::string message = {};      ///< for the status; see HealthMessage
   bool operator==(const PublishedHealth&) const = default;
 };
 
-/// The health of all devices of a driver. The kubelet regards devices that are not in it as
-/// unknown after a time.
-struct HealthList {
+struct PoolHealth {
+  std::string pool;
   std::vector<PublishedHealth> devices;
-  bool operator==(const HealthList&) const = default;
+  bool operator==(const PoolHealth&) const = default;
+};
+
+/// The health of all devices of a driver. The kubelet regards devices that are not in it as
+/// unknown after a time. Lists share the pools that are the same, which are never null.
+struct HealthList {
+  std::vector<std::shared_ptr<const PoolHealth>> pools;
+  bool operator==(const HealthList& other) const;
+  /// Returns the number of devices.
+  std::size_t size() const;
 };
 
 /// The maximum length of a message in bytes; the kubelet truncates longer ones.
@@ -42,7 +50,8 @@ struct HealthFit {
 
 /// Shortens a list so that its message has at most `max_bytes`: the kubelet receives at most 4 MiB.
 /// Messages are removed first, then devices are left out, healthy ones before the others. Also
-/// leaves out devices whose names are not UTF-8, which would end the stream.
+/// leaves out devices whose names are not UTF-8, which would end the stream. Pools that fit are
+/// kept as they are.
 HealthFit FitHealth(HealthList list, std::size_t max_bytes = 3'500'000);
 
 }  // namespace patchbay

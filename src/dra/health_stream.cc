@@ -29,14 +29,16 @@ Response HealthResponse(const HealthList& list, std::chrono::system_clock::time_
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
   Response response;
-  response.mutable_devices()->Reserve(static_cast<int>(list.devices.size()));
-  for (const PublishedHealth& device : list.devices) {
-    auto& out = *response.add_devices();
-    out.mutable_device()->set_pool_name(device.pool);
-    out.mutable_device()->set_device_name(device.device);
-    out.set_health(static_cast<decltype(out.health())>(HealthNumber(device.health)));
-    out.set_last_updated_time(seconds);
-    out.set_message(device.message);
+  response.mutable_devices()->Reserve(static_cast<int>(list.size()));
+  for (const auto& pool : list.pools) {
+    for (const PublishedHealth& device : pool->devices) {
+      auto& out = *response.add_devices();
+      out.mutable_device()->set_pool_name(pool->pool);
+      out.mutable_device()->set_device_name(device.device);
+      out.set_health(static_cast<decltype(out.health())>(HealthNumber(device.health)));
+      out.set_last_updated_time(seconds);
+      out.set_message(device.message);
+    }
   }
   return response;
 }

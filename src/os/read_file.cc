@@ -38,6 +38,7 @@ Result<FileContent> ReadFileContent(const std::string& path, std::size_t max_byt
     file.text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
     if (length == 0) break;
   }
+  file.text.shrink_to_fit();  // callers keep it
   return file;
 }
 

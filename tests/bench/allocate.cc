@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/format.h"
 #include "bench/bare_server.h"
 #include "bench/call_times.h"
 #include "bench/measure.h"
@@ -75,13 +76,15 @@ void BenchOneAllocate(Report& report) {
   const std::string plugin = Endpoint(daemon.kubelet(), "bench.dev/r0");
   const auto response = AllocateOnce(plugin, kDevice);
   const BareServer callback(kCallbackApi, response), synchronous(kSynchronousApi, response),
-      queue(kCompletionQueueApi, response);
-  for (const pid_t pid : {daemon.pid(), callback.pid(), synchronous.pid(), queue.pid()}) {
+      queue(kCompletionQueueApi, response),
+      lookup(kLookupApi, response, daemon.host().path(format("dev/r0/{}", kDevice)));
+  for (const pid_t pid :
+       {daemon.pid(), callback.pid(), synchronous.pid(), queue.pid(), lookup.pid()}) {
     PinToOneCpu(pid);
   }
-  enum Called { kPlugin, kCallback, kSynchronous, kQueue };
-  const auto rounds =
-      MeasureCalls({plugin, callback.socket(), synchronous.socket(), queue.socket()}, kDevice);
+  enum Called { kPlugin, kCallback, kSynchronous, kQueue, kLookup };
+  const auto rounds = MeasureCalls(
+      {plugin, callback.socket(), synchronous.socket(), queue.socket(), lookup.socket()}, kDevice);
   constexpr Samples kEmpty = &CallTimes::empty, kAllocate = &CallTimes::allocate,
                     kFirst = &CallTimes::first;
   const auto add = [&](FigureName name, Samples kind, double share) {
@@ -98,6 +101,8 @@ void BenchOneAllocate(Report& report) {
   add_ratio("Allocate / empty call, p99", {kPlugin, kAllocate}, {kPlugin, kEmpty}, 0.99);
   add_ratio("bare completion queue: Allocate / empty call, p50", {kQueue, kAllocate},
             {kQueue, kEmpty}, 0.5);
+  add_ratio("the same, with a lookup of the device, p50", {kLookup, kAllocate}, {kLookup, kEmpty},
+            0.5);
   add_ratio("Allocate / bare callback server, p50", {kPlugin, kAllocate}, {kCallback, kAllocate},
             0.5);
   add_ratio("Allocate / bare synchronous server, p50", {kPlugin, kAllocate},

@@ -3,13 +3,12 @@
 
 #include "bench/bare_server.h"
 
+#include <fcntl.h>
 #include <grpcpp/grpcpp.h>
-#include <spawn.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -19,9 +18,8 @@
 #include <optional>
 #include <thread>
 
+#include "bench/child.h"
 #include "deviceplugin.grpc.pb.h"
-
-extern char** environ;
 
 namespace patchbay::bench {
 namespace {
@@ -74,6 +72,13 @@ class SynchronousServer final : public DevicePlugin::Service {
   const AllocateResponse response_;
 };
 
+/// Opens a device node without access to it, as the daemon does to compare it with its list.
+void LookUp(const std::string& node) {
+  struct statx info;
+  const UniqueFd fd(open(node.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd || statx(fd.get(), "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO, &info) != 0) std::abort();
+}
+
 /// The receiver of events of a completion queue; its address is the tag.
 class QueueEvent {
  public:
@@ -93,14 +98,16 @@ class QueuedCall final : public QueueEvent {
   /// Requests the next call of the method from the queue, with this tag.
   using Await = std::function<void(Call&, void* tag)>;
 
-  QueuedCall(Await await, Response response)
-      : await_(std::move(await)), response_(std::move(response)) {
+  /// Looks up `node` before each response, unless it is empty.
+  QueuedCall(Await await, Response response, std::string node)
+      : await_(std::move(await)), response_(std::move(response)), node_(std::move(node)) {
     AwaitNext();
   }
 
   void OnEvent() override {
     if (is_answered_) return AwaitNext();
     is_answered_ = true;
+    if (!node_.empty()) LookUp(node_);
     call_->writer.Finish(response_, grpc::Status::OK, this);
   }
 
@@ -112,6 +119,7 @@ class QueuedCall final : public QueueEvent {
 
   const Await await_;
   const Response response_;
+  const std::string node_;
   std::optional<Call> call_;
   bool is_answered_ = false;
 };
@@ -119,15 +127,15 @@ class QueuedCall final : public QueueEvent {
 /// The completion queue with the calls that it waits for.
 class PolledServer {
  public:
-  PolledServer(const AllocateResponse& response, std::unique_ptr<grpc::ServerCompletionQueue> queue,
-               DevicePlugin::AsyncService& api)
+  PolledServer(const AllocateResponse& response, const std::string& node,
+               std::unique_ptr<grpc::ServerCompletionQueue> queue, DevicePlugin::AsyncService& api)
       : queue_(std::move(queue)) {
     // While one call of a method ends, another one is ready for the next request.
     for (int i = 0; i < 2; ++i) {
       Add<Empty, DevicePluginOptions>(
-          api, &DevicePlugin::AsyncService::RequestGetDevicePluginOptions, {});
+          api, &DevicePlugin::AsyncService::RequestGetDevicePluginOptions, {}, "");
       Add<AllocateRequest, AllocateResponse>(api, &DevicePlugin::AsyncService::RequestAllocate,
-                                             response);
+                                             response, node);
     }
   }
 
@@ -142,14 +150,15 @@ class PolledServer {
 
  private:
   template <class Request, class Response, class Method>
-  void Add(DevicePlugin::AsyncService& api, Method request_call, const Response& response) {
+  void Add(DevicePlugin::AsyncService& api, Method request_call, const Response& response,
+           const std::string& node) {
     using Queued = QueuedCall<Request, Response>;
     events_.push_back(std::make_unique<Queued>(
         [this, &api, request_call](typename Queued::Call& call, void* tag) {
           (api.*request_call)(&call.context, &call.request, &call.writer, queue_.get(),
                               queue_.get(), tag);
         },
-        response));
+        response, node));
   }
 
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
@@ -181,47 +190,27 @@ void ServeService(grpc::Service&& service, const std::string& socket) {
   KeepUntilParentEnds(Listen(builder, service, socket));
 }
 
-void ServeQueue(const AllocateResponse& response, const std::string& socket) {
+void ServeQueue(const AllocateResponse& response, const std::string& node,
+                const std::string& socket) {
   DevicePlugin::AsyncService service;
   grpc::ServerBuilder builder;
   auto queue = builder.AddCompletionQueue();
   const auto server = Listen(builder, service, socket);
-  PolledServer polled(response, std::move(queue), service);
+  PolledServer polled(response, node, std::move(queue), service);
   std::thread([&polled] { polled.Poll(); }).detach();
   KeepUntilParentEnds(server);
   std::_Exit(0);  // the thread still polls
 }
 
-/// Starts this program again.
-pid_t StartProcess(std::vector<std::string> arguments, const UniqueFd& stdio) {
-  arguments.insert(arguments.begin(), std::filesystem::read_symlink("/proc/self/exe"));
-  std::vector<char*> argv;
-  argv.reserve(arguments.size() + 1);
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, stdio.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&files, stdio.get(), STDOUT_FILENO);
-  pid_t pid = -1;
-  if (posix_spawn(&pid, argv[0], &files, nullptr, argv.data(), environ) != 0)
-    FailServer("cannot start");
-  posix_spawn_file_actions_destroy(&files);
-  return pid;
-}
-
 }  // namespace
 
-BareServer::BareServer(std::string_view api, const v1beta1::AllocateResponse& response) {
+BareServer::BareServer(std::string_view api, const v1beta1::AllocateResponse& response,
+                       const std::string& node) {
   tree_.File("response", response.SerializeAsString());
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) FailServer("no socket");
-  lifeline_ = UniqueFd(ends[0]);
-  {
-    const UniqueFd stdio(ends[1]);
-    pid_ = StartProcess(
-        {std::string(kServeArgument), std::string(api), socket(), tree_.path("response")}, stdio);
-  }
+  Child child = StartChild(
+      {std::string(kServeArgument), std::string(api), socket(), tree_.path("response"), node});
+  lifeline_ = std::move(child.stdio);
+  pid_ = child.pid;
   char ready = 0;
   if (read(lifeline_.get(), &ready, 1) != 1) FailServer("did not start");
 }
@@ -232,14 +221,15 @@ BareServer::~BareServer() {
 }
 
 int ServeBare(const std::vector<std::string>& arguments) {
-  if (arguments.size() != 3) FailServer("needs an API, a socket and a file");
+  if (arguments.size() != 4) FailServer("needs an API, a socket, a file and a node");
   const std::string &api = arguments[0], &socket = arguments[1];
   std::ifstream file(arguments[2], std::ios::binary);
   AllocateResponse response;
   if (!response.ParseFromIstream(&file)) FailServer("cannot read the response");
   if (api == kCallbackApi) ServeService(CallbackServer(response), socket);
   if (api == kSynchronousApi) ServeService(SynchronousServer(response), socket);
-  if (api == kCompletionQueueApi) ServeQueue(response, socket);
+  if (api == kCompletionQueueApi) ServeQueue(response, "", socket);
+  if (api == kLookupApi) ServeQueue(response, arguments[3], socket);
   return 0;
 }
 

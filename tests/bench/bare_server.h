@@ -16,13 +16,16 @@ namespace patchbay::bench {
 /// one thread.
 constexpr std::string_view kCallbackApi = "callback", kSynchronousApi = "synchronous",
                            kCompletionQueueApi = "completion-queue";
+/// The completion queue, which also looks up the device before each response.
+constexpr std::string_view kLookupApi = "completion-queue-with-lookup";
 
 /// A server that returns the same response to every Allocate. It runs in a process of its own, like
 /// the daemon, so the time of its calls is what gRPC and the kernel take.
 class BareServer {
  public:
   /// Returns when the server accepts connections; exits if it does not start.
-  BareServer(std::string_view api, const v1beta1::AllocateResponse& response);
+  BareServer(std::string_view api, const v1beta1::AllocateResponse& response,
+             const std::string& node = "");
   ~BareServer();
   BareServer(const BareServer&) = delete;
   BareServer& operator=(const BareServer&) = delete;
@@ -38,8 +41,8 @@ class BareServer {
 
 /// The first argument of a process that is a bare server.
 constexpr std::string_view kServeArgument = "--serve-bare";
-/// The main function of such a process. `arguments` are the API, the path of the socket, and a file
-/// with the response.
+/// The main function of such a process. `arguments` are the API, the path of the socket, a file
+/// with the response, and the device node for kLookupApi.
 int ServeBare(const std::vector<std::string>& arguments);
 
 }  // namespace patchbay::bench

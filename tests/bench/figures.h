@@ -26,6 +26,7 @@ inline constexpr Figure kFigures[] = {
     {"Allocate / empty call, p50", "x", 1.06},
     {"Allocate / empty call, p99", "x", 1.3},
     {"bare completion queue: Allocate / empty call, p50", "x", kNoBar},
+    {"the same, with a lookup of the device, p50", "x", kNoBar},
     {"Allocate / bare callback server, p50", "x", 1.03},
     {"Allocate / bare synchronous server, p50", "x", kNoBar},
     {"Allocate / bare completion queue, p50", "x", kNoBar},
@@ -43,6 +44,8 @@ inline constexpr Figure kFigures[] = {
     // start
     {"process start -> first list of 1,000 nodes, p50", "ms", 12},
     {"process start -> first list of 10,000 nodes, p50", "ms", 25},
+    {"bare plugin: process start -> first list of 1,000 nodes, p50", "ms", kNoBar},
+    {"bare plugin: process start -> first list of 10,000 nodes, p50", "ms", kNoBar},
     {"cost of 10,000 nodes / ten times that of 1,000", "x", 1},
     // resources
     {"threads at rest, 10 resources", "", 16},
@@ -57,6 +60,8 @@ inline constexpr Figure kFigures[] = {
     {"process start -> first list, 10,000 nodes in 10 directories", "ms", 300},
     {"one more node -> list, 10,000 nodes in 10 directories, p50", "ms", 10},
     {"one more node -> list, 10,000 nodes in 10 directories, p99", "ms", 10},
+    {"bare plugin: one more device -> list of 10,000, p50", "ms", kNoBar},
+    {"bare plugin: one more device -> list of 10,000, p99", "ms", kNoBar},
     {"resident memory, 10,000 devices in 10 directories", "MiB", 16},
     // memory
     {"resident memory, 10 resources of 100 devices", "MiB", 13},

@@ -1,6 +1,7 @@
 #include <thread>
 
 #include "base/format.h"
+#include "bench/bare_plugin.h"
 #include "bench/measure.h"
 
 namespace patchbay::bench {
@@ -42,6 +43,27 @@ void BenchHotplugs(Report& report) {
   report.Add("node created -> list at the kubelet, 10,000 nodes there, p99", EstimateP99(many));
 }
 
+/// Measures how long it takes at least until the kubelet has one more device of 10,000.
+void BenchBareList(Report& report) {
+  constexpr int kNodes = 10'000, kRounds = 25;
+  DaemonProcess node;  // without the daemon
+  MakeNodes(node.host(), 0, kNodes);
+  BarePlugin plugin(node.kubelet().directory(), node.host().path("dev/r0"));
+  std::size_t listed = kNodes;
+  node.AwaitListed(1, listed);
+  std::vector<double> samples;
+  for (int round = 0; round < kRounds; ++round) {
+    // As often as the daemon, because the kubelet's caches and memory depend on it.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    const auto asked = Clock::now();
+    plugin.AddDevice();
+    node.AwaitListed(1, ++listed);
+    samples.push_back(Ms(node.kubelet().View("bench.dev/r0")->last_list - asked));
+  }
+  report.Add("bare plugin: one more device -> list of 10,000, p50", EstimateMedian(samples));
+  report.Add("bare plugin: one more device -> list of 10,000, p99", EstimateP99(samples));
+}
+
 /// Measures the same for one resource with 10,000 nodes in ten directories.
 void BenchDirectories(Report& report) {
   constexpr int kDirectories = 10, kNodes = 1000, kRounds = 25;
@@ -65,6 +87,7 @@ void BenchDirectories(Report& report) {
   report.Add("one more node -> list, 10,000 nodes in 10 directories, p50", EstimateMedian(samples));
   report.Add("one more node -> list, 10,000 nodes in 10 directories, p99", EstimateP99(samples));
   report.Add("resident memory, 10,000 devices in 10 directories", ResidentMib(daemon));
+  BenchBareList(report);
 }
 
 }  // namespace patchbay::bench

@@ -1,25 +1,43 @@
 #include <cstdlib>
 
+#include "bench/bare_plugin.h"
 #include "bench/measure.h"
 
 namespace patchbay::bench {
 namespace {
 
-/// Returns the time in ms until the kubelet has the first list of `nodes` nodes, of each start.
-std::vector<double> MeasureStarts(int nodes) {
+/// The times in ms until the kubelet has the first list, of each start.
+struct StartTimes {
+  std::vector<double> daemon;
+  std::vector<double> bare;
+};
+
+/// Starts the daemon and a bare plugin alternately.
+StartTimes MeasureStarts(int nodes) {
   constexpr int kRounds = 9;
   DaemonProcess daemon;
+  KubeletSim& kubelet = daemon.kubelet();
   MakeNodes(daemon.host(), 0, nodes);
-  std::vector<double> samples;
-  for (int round = 0; round < kRounds; ++round) {
-    const auto t0 = daemon.Start(Config(1));
+  const auto await_list = [&](Clock::time_point start) {
     daemon.AwaitListed(1, static_cast<std::size_t>(nodes));
-    samples.push_back(Ms(daemon.kubelet().View("bench.dev/r0")->last_list - t0));
+    return Ms(kubelet.View("bench.dev/r0")->last_list - start);
+  };
+  const auto await_end = [&] {
+    kubelet.Await([&] { return !kubelet.View("bench.dev/r0")->connected; },
+                  std::chrono::seconds(10));
+  };
+  StartTimes times;
+  for (int round = 0; round < kRounds; ++round) {
+    times.daemon.push_back(await_list(daemon.Start(Config(1))));
     daemon.Stop();
-    daemon.kubelet().Await([&] { return !daemon.kubelet().View("bench.dev/r0")->connected; },
-                           std::chrono::seconds(10));
+    await_end();
+    {
+      const BarePlugin plugin(kubelet.directory(), daemon.host().path("dev/r0"));
+      times.bare.push_back(await_list(plugin.start()));
+    }
+    await_end();
   }
-  return samples;
+  return times;
 }
 
 /// Memory and threads of a daemon that has nothing to do.
@@ -91,10 +109,15 @@ void BenchManyResources(Report& report) {
 
 void BenchStarts(Report& report) {
   const auto thousand = MeasureStarts(1000), ten_thousand = MeasureStarts(10'000);
-  report.Add("process start -> first list of 1,000 nodes, p50", EstimateMedian(thousand));
-  report.Add("process start -> first list of 10,000 nodes, p50", EstimateMedian(ten_thousand));
+  report.Add("process start -> first list of 1,000 nodes, p50", EstimateMedian(thousand.daemon));
+  report.Add("process start -> first list of 10,000 nodes, p50",
+             EstimateMedian(ten_thousand.daemon));
+  report.Add("bare plugin: process start -> first list of 1,000 nodes, p50",
+             EstimateMedian(thousand.bare));
+  report.Add("bare plugin: process start -> first list of 10,000 nodes, p50",
+             EstimateMedian(ten_thousand.bare));
   report.Add("cost of 10,000 nodes / ten times that of 1,000",
-             Quantile(ten_thousand, 0.5) / (10 * Quantile(thousand, 0.5)));
+             Quantile(ten_thousand.daemon, 0.5) / (10 * Quantile(thousand.daemon, 0.5)));
 }
 
 }  // namespace patchbay::bench

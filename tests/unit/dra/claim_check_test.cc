@@ -131,6 +131,27 @@ TEST_F(ClaimCheckTest, ReleasesADeviceOfAClaimThatWasAllocatedAgainForAnotherCla
               ElementsAre("allocate a", "pre_start a", "release a", "allocate a", "pre_start a"));
 }
 
+TEST_F(ClaimCheckTest, EndsBeforeTheKubeletGivesUpIfTheReleaseIsSlow) {
+  spec_.release = HookThat(WaitAtGate() + " echo release $0 >> {}");
+  Restart();
+  Allocate("mine", "b");
+  std::optional<PrepareResults> results;
+  preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
+  bool has_begun = false;
+  const auto waiting = AtGate([&] { has_begun = true; });
+  ASSERT_TRUE(loop_.RunUntil([&] { return has_begun; }));
+  loop_.Advance(ClaimPreparer::kHookLimit);
+  ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
+  EXPECT_EQ(results->at("uid-of-mine").error().message,
+            "ResourceClaim default/mine: the release of its former devices has not ended; the "
+            "kubelet will try again");
+  OpenGate();
+  ASSERT_TRUE(AwaitReleased());
+  EXPECT_EQ(DeviceOf("mine"), "b");
+  EXPECT_THAT(Runs(),
+              ElementsAre("allocate a", "pre_start a", "release a", "allocate b", "pre_start b"));
+}
+
 TEST_F(ClaimCheckTest, KeepsTheDeviceIfItsReleaseFails) {
   Allocate("mine", "b");
   if (!MakeReadOnly()) GTEST_SKIP() << "cannot mount here";

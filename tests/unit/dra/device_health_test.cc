@@ -16,16 +16,16 @@ using testing::SizeIs;
 
 TEST(HealthOfPool, ListsAllDevicesWithTheirReasons) {
   const NamedDevices devices(SnapshotOf({Listed("a"), Listed("b", Health::kUnhealthy, "no link")}));
-  EXPECT_THAT(HealthOfPool(devices, "node-1"),
-              ElementsAre(PublishedHealth{"node-1/example.com/serial", "a", Health::kHealthy, ""},
-                          PublishedHealth{"node-1/example.com/serial", "b", Health::kUnhealthy,
-                                          "no link"}));
+  const PoolHealth health = HealthOfPool(devices, "node-1");
+  EXPECT_EQ(health.pool, "node-1/example.com/serial");
+  EXPECT_THAT(health.devices, ElementsAre(PublishedHealth{"a", Health::kHealthy, ""},
+                                          PublishedHealth{"b", Health::kUnhealthy, "no link"}));
 }
 
 TEST(HealthOfPool, HasPrintableMessagesOfAtMost1024Bytes) {
   const NamedDevices devices(SnapshotOf({Listed("a", Health::kUnhealthy, std::string(5000, '\xff')),
                                          Listed("b", Health::kUnhealthy, "a\x1b[31m")}));
-  const auto health = HealthOfPool(devices, "node-1");
+  const auto health = HealthOfPool(devices, "node-1").devices;
   ASSERT_THAT(health, SizeIs(2));
   for (const PublishedHealth& device : health) {
     EXPECT_TRUE(IsPrintable(device.message));
@@ -36,10 +36,10 @@ TEST(HealthOfPool, HasPrintableMessagesOfAtMost1024Bytes) {
 
 TEST(HealthOfPool, LeavesOutDevicesWithoutADistinctName) {
   const auto snapshot = SnapshotOf({Listed("A"), Listed("b")});
-  EXPECT_THAT(HealthOfPool(NamedDevices(snapshot), "node-1"), SizeIs(2));
-  const NamedDevices devices(
-      SnapshotOf({Listed("A"), Listed(HealthOfPool(NamedDevices(snapshot), "n")[0].device)}));
-  EXPECT_THAT(HealthOfPool(devices, "node-1"), SizeIs(0));
+  EXPECT_THAT(HealthOfPool(NamedDevices(snapshot), "node-1").devices, SizeIs(2));
+  const NamedDevices devices(SnapshotOf(
+      {Listed("A"), Listed(HealthOfPool(NamedDevices(snapshot), "n").devices[0].device)}));
+  EXPECT_THAT(HealthOfPool(devices, "node-1").devices, SizeIs(0));
 }
 
 }  // namespace

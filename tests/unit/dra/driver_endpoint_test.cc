@@ -418,8 +418,9 @@ class HealthReader {
   const std::unique_ptr<grpc::ClientReader<::v1::NodeWatchResourcesResponse>> stream_;
 };
 
-HealthList OneDevice(const std::string& message) {
-  return {{{"pool", "dev", Health::kUnhealthy, message}}};
+HealthList OneDevice(const std::string& message, const std::string& pool = "pool") {
+  return {{std::make_shared<const PoolHealth>(
+      PoolHealth{pool, {{"dev", Health::kUnhealthy, message}}})}};
 }
 
 TEST_F(DriverEndpointTest, HealthIsSentAtStartOnChangeAndAgain) {
@@ -451,7 +452,7 @@ TEST_F(DriverEndpointTest, HealthIsKeptWhenSocketsAreCreatedAgain) {
 
 TEST_F(DriverEndpointTest, LogsDevicesThatDoNotFitIntoTheList) {
   const auto instance = Make();
-  instance->endpoint->PublishHealth({{{"\xff", "dev", Health::kHealthy}}});
+  instance->endpoint->PublishHealth(OneDevice("why", "\xff"));
   EXPECT_THAT(text_.str(), HasSubstr("left_out=1"));
 }
 

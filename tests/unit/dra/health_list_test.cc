@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,27 +45,43 @@ TEST(HealthMessage, ShortensWithoutSplittingACharacter) {
 
 HealthList Devices(const std::vector<std::pair<std::string, std::optional<Health>>>& devices,
                    const std::string& message = "") {
-  HealthList list;
-  for (const auto& [name, health] : devices) list.devices.push_back({"p", name, health, message});
-  return list;
+  PoolHealth pool{"p", {}};
+  for (const auto& [name, health] : devices) pool.devices.push_back({name, health, message});
+  return {{std::make_shared<const PoolHealth>(std::move(pool))}};
 }
 std::vector<std::string> NamesOf(const HealthFit& fit) {
   std::vector<std::string> names;
-  for (const PublishedHealth& device : fit.list.devices) names.push_back(device.device);
+  for (const auto& pool : fit.list.pools) {
+    for (const PublishedHealth& device : pool->devices) names.push_back(device.device);
+  }
   return names;
 }
 
-TEST(FitHealth, KeepsAListThatFits) {
+TEST(HealthList, ComparesContents) {
+  const auto list = [](const std::string& name) { return Devices({{name, Health::kHealthy}}); };
+  EXPECT_EQ(list("a"), list("a"));
+  EXPECT_NE(list("a"), list("b"));
+  EXPECT_NE(list("a"), HealthList());
+}
+
+TEST(FitHealth, KeepsThePoolsOfAListThatFits) {
   const HealthList list = Devices({{"a", Health::kHealthy}, {"b", Health::kUnhealthy}}, "why");
   const HealthFit fit = FitHealth(list);
-  EXPECT_EQ(fit.list, list);
+  EXPECT_EQ(fit.list.pools, list.pools);
   EXPECT_EQ(fit.without_message, 0U);
   EXPECT_EQ(fit.left_out, 0U);
 }
 
+TEST(FitHealth, LimitsAllPoolsTogether) {
+  const auto one = [] { return Devices({{"a", Health::kHealthy}, {"b", Health::kUnhealthy}}); };
+  const HealthList list{{one().pools.front(), one().pools.front()}};
+  EXPECT_THAT(NamesOf(FitHealth(list, 150)), ElementsAre("a", "b", "b"));
+  EXPECT_THAT(NamesOf(FitHealth(list, 110)), ElementsAre("b", "b"));
+}
+
 TEST(FitHealth, MakesMessagesValid) {
   const HealthFit fit = FitHealth(Devices({{"a", Health::kUnhealthy}}, "\xff"));
-  EXPECT_EQ(fit.list.devices.at(0).message, "\\xff");
+  EXPECT_EQ(fit.list.pools.at(0)->devices.at(0).message, "\\xff");
 }
 
 TEST(FitHealth, LeavesOutNamesThatWouldEndTheStream) {
@@ -74,12 +91,12 @@ TEST(FitHealth, LeavesOutNamesThatWouldEndTheStream) {
 }
 
 TEST(FitHealth, RemovesMessagesFirst) {
-  HealthList list = Devices({{"a", Health::kHealthy}, {"b", Health::kUnhealthy}});
-  list.devices[1].message = std::string(1000, 'x');
+  const HealthList list =
+      Devices({{"a", Health::kHealthy}, {"b", Health::kUnhealthy}}, std::string(1000, 'x'));
   const HealthFit fit = FitHealth(list, 200);
   EXPECT_THAT(NamesOf(fit), ElementsAre("a", "b"));
-  EXPECT_EQ(fit.list.devices[1].message, "");
-  EXPECT_EQ(fit.without_message, 1U);
+  EXPECT_EQ(fit.list, Devices({{"a", Health::kHealthy}, {"b", Health::kUnhealthy}}));
+  EXPECT_EQ(fit.without_message, 2U);
   EXPECT_EQ(fit.left_out, 0U);
 }
 
@@ -89,7 +106,7 @@ TEST(FitHealth, ThenLeavesOutHealthyDevices) {
                                            {"c", Health::kHealthy},
                                            {"d", std::nullopt}}),
                                   150);
-  EXPECT_THAT(NamesOf(fit), ElementsAre("b", "d", "a"));
+  EXPECT_THAT(NamesOf(fit), ElementsAre("a", "b", "d"));
   EXPECT_EQ(fit.left_out, 1U);
   EXPECT_THAT(NamesOf(FitHealth(Devices({{"a", Health::kHealthy}}), 1)), IsEmpty());
 }

@@ -85,7 +85,8 @@ class NoClaims : public ClaimService {
 std::shared_ptr<const HealthList> HealthOf(const std::string& device,
                                            std::optional<Health> health = Health::kHealthy,
                                            const std::string& message = "") {
-  return std::make_shared<const HealthList>(HealthList{{{"pool", device, health, message}}});
+  return std::make_shared<const HealthList>(HealthList{
+      {std::make_shared<const PoolHealth>(PoolHealth{"pool", {{device, health, message}}})}});
 }
 
 class HealthStreamTest : public test::DraTest {

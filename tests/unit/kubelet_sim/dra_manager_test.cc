@@ -283,11 +283,12 @@ TEST_F(DraManagerTest, KeepsTheHealthWhileAnotherInstanceIsDisconnected) {
   ASSERT_TRUE(newer.state().Await([&] { return newer.state().open_streams == 1; }));
   ASSERT_TRUE(Await([&] { return Health().size() == 1; }));
   newer.StopServing();
+  const int opened = newer.state().Copy(newer.state().streams_opened);
   ASSERT_TRUE(Await([&] { return Health().empty(); }));
   driver_.SetHealth({{"a", ::v1::UNHEALTHY}});
   ASSERT_TRUE(Await([&] { return Health().size() == 1; }));
   newer.Serve();
-  ASSERT_TRUE(newer.state().Await([&] { return newer.state().streams_opened == 2; }));
+  ASSERT_TRUE(newer.state().Await([&] { return newer.state().streams_opened > opened; }));
   EXPECT_THAT(Health(), ElementsAre("a=unhealthy"));
 }
 

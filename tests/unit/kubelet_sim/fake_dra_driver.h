@@ -54,10 +54,10 @@ class FakeDraState {
   /// continues.
   bool WaitWhile(std::unique_lock<std::mutex>& lock, const grpc::ServerContext& context,
                  const std::function<bool()>& condition) {
-    while (condition() && !stopping && !context.IsCancelled()) {
+    while (condition() && !context.IsCancelled()) {
       changed_.wait_for(lock, std::chrono::milliseconds(10));
     }
-    return !stopping && !context.IsCancelled();
+    return !context.IsCancelled();
   }
   std::unique_lock<std::mutex> Lock() { return std::unique_lock(mutex_); }
   bool Await(const std::function<bool()>& condition) {
@@ -77,7 +77,6 @@ class FakeDraState {
   int streams_ended = 0;  ///< increases to end all streams
   int streams_opened = 0;
   int open_streams = 0;
-  bool stopping = false;
 
  private:
   std::mutex mutex_;
@@ -231,13 +230,10 @@ class FakeDraDriver {
 
   /// Serves on the endpoint again after StopServing.
   void Serve() {
-    state_.Change([&] { state_.stopping = false; });
     server_ = Start(endpoint_, {&v1_, &v1beta1_, &health_v1_, &health_v1alpha1_});
   }
-  void StopServing() {
-    state_.Change([&] { state_.stopping = true; });
-    Shutdown(server_);
-  }
+  /// Ends connections, and with them calls.
+  void StopServing() { Shutdown(server_); }
   void Register() { registration_server_ = Start(registration_socket_, {&registration_}); }
   void Unregister() { Shutdown(registration_server_); }
   void Stop() {
