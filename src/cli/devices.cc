@@ -30,17 +30,13 @@ Json ProbeJson(const ProbeOutcome& outcome) {
           {"output", Printable(outcome.output)}};
 }
 
-/// Adds the name and the attributes in the ResourceSlice to each device, null and none for a device
-/// that is not published.
+/// Adds the entry in the ResourceSlice to each device, an empty one if it is not published.
 void AddSliceEntries(const SlicePreview& preview, Json& devices) {
-  std::map<std::string_view, const SlicePreview::Device*> by_id;
-  for (const SlicePreview::Device& device : preview.devices) by_id.emplace(device.id, &device);
+  std::map<std::string_view, const SliceDevice*> by_id;
+  for (const auto& [id, entry] : preview.devices) by_id.emplace(id, &entry);
   for (Json& device : devices) {
     const auto found = by_id.find(device["id"].get_ref<const std::string&>());
-    const bool is_published = found != by_id.end();
-    device["slice_name"] = is_published ? Json(found->second->name) : Json();
-    device["attributes"] =
-        is_published ? AttributesJson(found->second->attributes) : Json::object();
+    device.update(EntryJson(found == by_id.end() ? nullptr : found->second));
   }
 }
 

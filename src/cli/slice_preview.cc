@@ -35,13 +35,13 @@ std::optional<SlicePreview> PreviewSlices(const std::shared_ptr<const Snapshot>&
       ComputePool({.devices = named, .node_name = node_name, .allocated = allocated});
   SlicePreview preview{.pool = std::move(pool.name),
                        .device_class = DeviceClassName(snapshot->spec->name),
+                       .slices = pool.not_served.empty() ? SlicesFor(pool.devices.size()) : 0,
                        .devices = {},
                        .problems = {},
                        .not_served = std::move(pool.not_served)};
   preview.devices.reserve(pool.devices.size());
   for (SliceDevice& device : pool.devices) {
-    preview.devices.push_back({named.Find(device.name)->device->id, std::move(device.name),
-                               std::move(device.attributes)});
+    preview.devices.push_back({named.Find(device.name)->device->id, std::move(device)});
   }
   preview.problems.reserve(pool.problems.size());
   for (const PoolProblem& problem : pool.problems) preview.problems.push_back(ProblemText(problem));
@@ -54,18 +54,32 @@ Json AttributesJson(const Attributes& attributes) {
   return json;
 }
 
+Json EntryJson(const SliceDevice* entry) {
+  Json json = {{"slice_name", nullptr},
+               {"attributes", Json::object()},
+               {"slots", nullptr},
+               {"taints", Json::array()}};
+  if (entry == nullptr) return json;
+  json["slice_name"] = entry->name;
+  json["attributes"] = AttributesJson(entry->attributes);
+  if (entry->slots) json["slots"] = entry->slots->slots;
+  for (const DeviceTaint& taint : entry->taints) {
+    json["taints"].push_back(
+        {{"key", taint.key},
+         {"effect", kTaintEffectNames[static_cast<std::size_t>(taint.effect)]}});
+  }
+  return json;
+}
+
 Json PreviewJson(const SlicePreview& preview) {
   Json devices = Json::array();
   for (const SlicePreview::Device& device : preview.devices) {
-    devices.push_back({{"id", device.id},
-                       {"slice_name", device.name},
-                       {"attributes", AttributesJson(device.attributes)}});
+    Json& json = devices.emplace_back(Json{{"id", device.id}});
+    json.update(EntryJson(&device.entry));
   }
-  return {{"pool", preview.pool},
-          {"device_class", preview.device_class},
-          {"devices", std::move(devices)},
-          {"problems", preview.problems},
-          {"not_served", preview.not_served}};
+  return {{"pool", preview.pool},         {"device_class", preview.device_class},
+          {"slices", preview.slices},     {"devices", std::move(devices)},
+          {"problems", preview.problems}, {"not_served", preview.not_served}};
 }
 
 }  // namespace patchbay

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "dra/attributes.h"
+#include "dra/resource_slice.h"
 #include "model/snapshot.h"
 
 namespace patchbay {
@@ -16,11 +17,11 @@ namespace patchbay {
 struct SlicePreview {
   struct Device {
     std::string id;
-    std::string name;  ///< in the slice
-    Attributes attributes;
+    SliceDevice entry;
   };
   std::string pool;
   std::string device_class;
+  std::size_t slices = 0;
   std::vector<Device> devices;        ///< those that are published, in the order of the snapshot
   std::vector<std::string> problems;  ///< devices and attributes that are not; printable
   std::string not_served;             ///< why there is no slice; empty if there is one
@@ -34,7 +35,11 @@ std::optional<SlicePreview> PreviewSlices(const std::shared_ptr<const Snapshot>&
 /// Returns the attributes as an object; a version is a string.
 nlohmann::ordered_json AttributesJson(const Attributes& attributes);
 
-/// Returns the preview as JSON: {pool, device_class, devices, problems, not_served}.
+/// Returns the entry of a device as JSON: {slice_name, attributes, slots, taints}, with null if
+/// claims do not share the device. Without an entry, slice_name is null too.
+nlohmann::ordered_json EntryJson(const SliceDevice* entry);
+
+/// Returns the preview as JSON: {pool, device_class, slices, devices, problems, not_served}.
 nlohmann::ordered_json PreviewJson(const SlicePreview& preview);
 
 }  // namespace patchbay

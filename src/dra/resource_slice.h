@@ -17,6 +17,10 @@ namespace patchbay {
 /// The maximum number of devices in a slice. The API server accepts 128, but 64 as soon as one of
 /// them has a taint, and devices must not move to another slice at that moment.
 inline constexpr std::size_t kMaxDevicesPerSlice = 64;
+/// Returns the number of slices of a new pool; an empty one has one slice.
+constexpr std::size_t SlicesFor(std::size_t devices) {
+  return devices == 0 ? 1 : (devices + kMaxDevicesPerSlice - 1) / kMaxDevicesPerSlice;
+}
 
 enum class TaintEffect { kNoSchedule, kNoExecute };
 /// The values in the API, in the order of TaintEffect.

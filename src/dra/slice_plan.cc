@@ -60,7 +60,6 @@ class Planner {
   void DropEmptySlices();
   void FillDevices();
 
-  std::size_t SlicesNeeded() const;
   bool IsChanged(const TargetSlice& target) const;
   bool IsOfTarget(const TargetSlice& target) const;
   bool CanKeepGeneration() const;
@@ -99,11 +98,6 @@ Planner::Planner(const std::string& pool, std::span<const SliceDevice> devices,
       published_devices_.emplace(device.name, &device);
     }
   }
-}
-
-std::size_t Planner::SlicesNeeded() const {
-  const std::size_t full = (devices_.size() + kMaxDevicesPerSlice - 1) / kMaxDevicesPerSlice;
-  return std::max<std::size_t>(full, 1);
 }
 
 /// Puts devices into the slices that have them.
@@ -176,7 +170,7 @@ void Planner::LayOut() {
   KeepPlaces();
   const auto used = std::ranges::count_if(
       targets_, [](const TargetSlice& target) { return !target.members.empty(); });
-  if (static_cast<std::size_t>(used) > 2 * SlicesNeeded()) {
+  if (static_cast<std::size_t>(used) > 2 * SlicesFor(devices_.size())) {
     for (TargetSlice& target : targets_) target.members.clear();
     is_placed_.assign(devices_.size(), false);
   }

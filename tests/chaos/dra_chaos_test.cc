@@ -11,7 +11,8 @@
 // `release` hook can be missed if the device was removed, since a restarted daemon does not know
 // its paths.
 //
-// PATCHBAY_CHAOS_SECONDS, PATCHBAY_CHAOS_SEED and PATCHBAY_CHAOS_PATIENCE are as in chaos_test.cc.
+// PATCHBAY_CHAOS_SECONDS, PATCHBAY_CHAOS_SEED and PATCHBAY_CHAOS_PATIENCE are as in chaos_test.cc,
+// but checks wait at least a minute, because corrections of slices wait up to half of one.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -334,8 +335,9 @@ class DraChaos : public testing::Test {
   // --- checks ---
 
   bool Recovers(const std::function<std::string()>& find_errors) {
-    const auto deadline = Clock::now() + std::chrono::seconds(FromEnvironment(
-                                             "PATCHBAY_CHAOS_PATIENCE", kDraPatienceSeconds));
+    const unsigned patience = FromEnvironment("PATCHBAY_CHAOS_PATIENCE", kDraPatienceSeconds);
+    const auto deadline =
+        Clock::now() + std::chrono::seconds(std::max(patience, kDraPatienceSeconds));
     for (std::string wrong = find_errors(); !wrong.empty(); wrong = find_errors()) {
       if (Clock::now() > deadline) {
         ADD_FAILURE() << "not recovered:\n" << wrong;

@@ -4,12 +4,12 @@ import functools
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import tempfile
 import unittest
 
+import cel
 import support
 
 ROOT = support.SOURCE / "deploy/kustomize"
@@ -82,8 +82,30 @@ def the(kind, objects):
 
 def restricts(condition, user):
     """Whether a match condition of the policy for DRA applies to a user."""
-    kind, text = re.fullmatch(r'request\.userInfo\.username(\.matches\(| == )"([^"]*)"\)?', condition).groups()
-    return user == text if kind == " == " else re.search(text, user) is not None
+    return cel.evaluate(condition, {"request": {"userInfo": {"username": user}}})
+
+
+class Variables(dict):
+    """The variables of a policy by name. As in the API server, each is evaluated when an expression uses it."""
+
+    def __init__(self, expressions, values):
+        super().__init__(expressions)
+        self.values_of_request = {**values, "variables": self}
+
+    def __getitem__(self, name):
+        return cel.evaluate(super().__getitem__(name), self.values_of_request)
+
+
+def denial(policy, **values):
+    """The message with which a ValidatingAdmissionPolicy denies a request, or None. Errors are of cel."""
+    spec = policy["spec"]
+    if not all(cel.evaluate(c["expression"], values) for c in spec["matchConditions"]):
+        return None
+    values["variables"] = Variables({v["name"]: v["expression"] for v in spec["variables"]}, values)
+    for validation in spec["validations"]:
+        if not cel.evaluate(validation["expression"], values):
+            return validation.get("message") or cel.evaluate(validation["messageExpression"], values)
+    return None
 
 
 def pod_of(daemonset):

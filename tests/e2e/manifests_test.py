@@ -1,6 +1,7 @@
 """deploy/kustomize: everything builds and is valid, and no component grants more permissions than documented."""
 
 import copy
+import itertools
 import json
 import os
 import pathlib
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import unittest
 
+import cel
 import kustomize
 import support
 from kustomize import OVERLAYS, of_kind, overlay, pod_of, the, with_components
@@ -353,6 +355,8 @@ class Manifests(support.TestCase):
                                          (f"system:serviceaccount:other:a-{account}-b", True),
                                          ("system:serviceaccount:patchbay:patchbay", False),
                                          ("system:serviceaccount:patchbay:mypatchbay-dra", False),
+                                         ("system:serviceaccount:patchbay:patchbay-drab", False),
+                                         ("my:system:serviceaccount:patchbay:patchbay-dra", False),
                                          ("system:serviceaccount:kube-system:other", False),
                                          ("admin", False)):
                     self.assertEqual(kustomize.restricts(condition["expression"], user), restricted, user)
@@ -379,10 +383,33 @@ class Manifests(support.TestCase):
         rule, = spec["matchConstraints"]["resourceRules"]
         self.assertEqual(rule, {"apiGroups": ["resource.k8s.io"], "apiVersions": ["v1"],
                                 "operations": ["CREATE", "UPDATE", "DELETE"], "resources": ["resourceslices"]})
-        named = {v["name"] for v in spec["variables"]}
-        for validation in spec["validations"]:
-            used = set(re.findall(r"variables\.(\w+)", json.dumps(validation)))
-            self.assertTrue(used and used <= named, used)
+
+    def test_dra_policy_permits_only_writes_of_slices_of_the_same_node(self):
+        policy = the("ValidatingAdmissionPolicy", with_components(DRA))
+        patchbay = "system:serviceaccount:patchbay:patchbay-dra"
+        no_claim, other_node = "the token does not name a node", "Patchbay on the node own may only write"
+        claim = "authentication.kubernetes.io/node-name"
+        extras = {"claim": {claim: ["own"]}, "empty claim": {claim: []}, "no claim": {"example.com/a": ["own"]}}
+        slices = {"absent": None, "own": {"spec": {"nodeName": "own"}}, "other": {"spec": {"nodeName": "other"}},
+                  "all nodes": {"spec": {"allNodes": True}}}
+        before_and_after = list(itertools.product(slices, repeat=2))[1:]  # without two absent ones
+        permitted = {("absent", "own"), ("own", "own"), ("own", "absent")}
+
+        for user, extra, (before, after) in itertools.product(
+                (patchbay, "system:serviceaccount:kube-system:other", "system:node:own"), extras, before_and_after):
+            with self.subTest(user=user, extra=extra, before=before, after=after):
+                operation = "CREATE" if before == "absent" else "DELETE" if after == "absent" else "UPDATE"
+                request = {"operation": operation, "userInfo": {"username": user, "extra": extras[extra]}}
+                message = kustomize.denial(policy, request=request, object=slices[after], oldObject=slices[before])
+                if user != patchbay or (extra == "claim" and (before, after) in permitted):
+                    self.assertIsNone(message)
+                else:
+                    self.assertIn(other_node if extra == "claim" else no_claim, message or "permitted")
+
+        # A token without extra fields is an error, which denies the request because of failurePolicy.
+        with self.assertRaises(cel.Error):
+            kustomize.denial(policy, request={"operation": "CREATE", "userInfo": {"username": patchbay}},
+                             object=slices["own"], oldObject=None)
 
     def test_dra_mounts_a_token_that_expires_and_the_directories_of_the_driver(self):
         pod = pod_of(the("DaemonSet", with_components(DRA)))
@@ -446,6 +473,40 @@ class Manifests(support.TestCase):
         self.assertEqual(found.keys(), there.keys())
         for name, text in there.items():
             self.assertEqual(json.loads(found[name]), json.loads(text))
+
+
+class Cel(support.TestCase):
+    VALUES = {"map": {"key": "a", "list": ["b"], "yes": {"x": "y"}}, "nothing": None}
+
+    def test_evaluates(self):
+        for expression, expected in (
+                ('"a" == "a"', True), ('"a" != "a"', False), ('"a" + "b" + "c" == "abc"', True),
+                ('"a" == "a" || "a" == "b" && "a" == "b"', True),
+                ('("a" == "a" || "a" == "b") && "a" == "b"', False),
+                ('"a" == "b" ? "1" : "a" == "a" ? "2" : "3"', "2"), ('"a" == "a" ? "1" : map.none', "1"),
+                ('map["key"]', "a"), ("map.list[0]", "b"), ("map.?key", ("a",)), ("map.?none", ()),
+                ('map[?"list"][0]', ("b",)), ('map[?"list"][1]', ()), ("map.?yes.x", ("y",)), ("map.?none.x", ()),
+                ('map.?key.orValue("z")', "a"), ('map.?none.orValue("z")', "z"),
+                ('"abc".matches("b")', True), ('"abc".matches("^b")', False),
+                ('map.none == "a" || "a" == "a"', True), ('map.none == "a" && "a" == "b"', False)):
+            with self.subTest(expression):
+                self.assertEqual(cel.evaluate(expression, self.VALUES), expected)
+
+    def test_reports_errors_of_the_api_server(self):
+        for expression in ("map.none", "map.list[1]", 'map["none"]', "nothing.key", "nothing.?key",
+                           'map.none == "a" || "a" == "b"', '"a" == "a" && map.none == "a"'):
+            with self.subTest(expression), self.assertRaises(cel.Error):
+                cel.evaluate(expression, self.VALUES)
+
+    def test_rejects_everything_else(self):
+        for expression in (
+                "", '"a', "'a'", r'"\n"', 'r"a"', "1", "true", "!map", "unknown", "map.", "map.key map", "(map",
+                "map[map]", "map[?0]", "map.key[0]", "map.key.x", "map.list.x", "map.size()", "has(map.key)",
+                '"a" in map', "[map]", '"a" < "b"', '"a" - "b"', 'map == "a"', "map.key + map", 'map ? "a" : "b"',
+                'map.key || "a" == "a"', '"a" == "a" ? "b"', 'map.key.orValue("a")', '"a".matches("(?=a)")',
+                '"a" == "a" || unknown', '"a" == "a" ? "b" : !map'):
+            with self.subTest(expression), self.assertRaises((ValueError, TypeError, KeyError)):
+                cel.evaluate(expression, self.VALUES)
 
 
 if __name__ == "__main__":

@@ -27,13 +27,6 @@ using testing::IsEmpty;
 
 class DraClaimsOfDaemon : public Dra {
  protected:
-  bool AwaitRegistered() const {
-    return kubelet_->Await(
-        [&] {
-          return std::ranges::any_of(kubelet_->Instances(kDraDriver), &DraInstanceView::connected);
-        },
-        kPatience);
-  }
   /// A resource with a shell script for a hook; "$1" is the ID of the device.
   static std::string WithHook(std::string_view hook, std::string_view script,
                               std::string_view resource = kDraSerial) {

@@ -51,9 +51,7 @@ class Dra : public testing::Test {
     tree_.CharDevice("dev/ttyUSB0");
     tree_.CharDevice("dev/ttyUSB1");
     StartApiServer(api_sim::ApiProfile::k1_36);
-    kubelet_ = std::make_unique<DraManager>(DraSimOptions{
-        .kubelet_root = tree_.path(), .on_wipe = [this](const std::string&) { WipeSlices(); }});
-    ASSERT_TRUE(kubelet_->Start());
+    StartKubelet(DraProfile::kStableHealthV1);
   }
   void TearDown() override {
     daemon_.reset();
@@ -68,6 +66,14 @@ class Dra : public testing::Test {
     ASSERT_TRUE(server_->Start());
     Post("/api/v1/nodes",
          {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", "node-1"}}}});
+  }
+  void StartKubelet(DraProfile profile) {
+    kubelet_.reset();
+    kubelet_ = std::make_unique<DraManager>(DraSimOptions{
+        .kubelet_root = tree_.path(), .profile = profile, .on_wipe = [this](const std::string&) {
+          WipeSlices();
+        }});
+    ASSERT_TRUE(kubelet_->Start());
   }
   std::unique_ptr<RunningDaemon> MakeDaemon(std::string_view resources,
                                             const std::string& pod_uid = "") {
@@ -144,6 +150,14 @@ class Dra : public testing::Test {
   }
   bool AwaitPublished(const std::vector<std::string>& devices) {
     return server_->Await([&] { return Published() == devices; }, kPatience);
+  }
+
+  bool AwaitRegistered() const {
+    return kubelet_->Await(
+        [&] {
+          return std::ranges::any_of(kubelet_->Instances(kDraDriver), &DraInstanceView::connected);
+        },
+        kPatience);
   }
 
   /// Creates the DeviceClass of kSerialName.

@@ -264,5 +264,73 @@ TEST_F(Dra, SharedDevicesNeedAnApiServerThatKeepsThem) {
   EXPECT_THAT(Published(), IsEmpty());
 }
 
+TEST_F(Dra, DevicePluginsNeedNoApiServer) {
+  ASSERT_NO_FATAL_FAILURE(StartPluginSide());
+  const std::size_t before = server_->Calls().size();
+  StartDaemon(
+      "[[resource]]\nname = \"example.com/serial\"\nmatch = [{ path = \"/dev/ttyUSB*\" }]\n");
+  ASSERT_TRUE(plugin_side_->Await(
+      [&] {
+        const auto view = plugin_side_->View(std::string(kSerialName));
+        return view && view->allocatable == 2;
+      },
+      kPatience));
+  ASSERT_TRUE(plugin_side_->Admit("pod", "main", std::string(kSerialName), 1));
+  EXPECT_EQ(server_->Calls().size(), before) << "the API server is known, but nothing needs it";
+}
+
+/// A release of Kubernetes, by the API server and the kubelet.
+struct Release {
+  std::string name;
+  api_sim::ApiProfile server;
+  DraProfile kubelet;
+};
+
+class DraReleases : public Dra, public testing::WithParamInterface<Release> {};
+
+TEST_P(DraReleases, PublishPrepareReportHealthAndSurviveARestart) {
+  StartApiServer(GetParam().server);
+  StartKubelet(GetParam().kubelet);
+  StartDaemon(WithProbe());
+  ASSERT_TRUE(daemon_->AwaitReady());
+  const std::vector<std::string> published = Published();
+  EXPECT_THAT(published, ElementsAre("ttyusb0-7448a368", "ttyusb1-7448a63f"));
+  CreateClass();
+  const SimClaim claim = CreateClaim("one");
+  const auto prepared = kubelet_->PrepareClaims("pod-1", {claim});
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  EXPECT_EQ(EditsFor(prepared->at(claim.uid)).device_nodes.size(), 1U);
+
+  const bool has_health = GetParam().kubelet != DraProfile::kBeta;
+  const auto is_unhealthy = [](const SimDeviceHealth& device) {
+    return device.health == SimHealth::kUnhealthy;
+  };
+  tree_.File("ttyUSB1");
+  const auto knows_it = [&] {
+    return std::ranges::any_of(kubelet_->Health(kDraDriver), is_unhealthy);
+  };
+  EXPECT_TRUE(!has_health || kubelet_->Await(knows_it, kPatience));
+  tree_.Remove("ttyUSB1");
+  EXPECT_TRUE(AwaitPublished(published));
+  EXPECT_EQ(kubelet_->Health(kDraDriver).empty(), !has_health);
+
+  ASSERT_TRUE(kubelet_->Restart());
+  EXPECT_TRUE(AwaitPublished(published));
+  ASSERT_TRUE(AwaitRegistered());
+  const auto again = kubelet_->PrepareClaims("pod-1", {claim});
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(CdiDevicesOf(again->at(claim.uid)), CdiDevicesOf(prepared->at(claim.uid)));
+  ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
+  EXPECT_EQ(Files(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, DraReleases,
+    testing::Values(Release{"Beta", api_sim::ApiProfile::k1_34, DraProfile::kBeta},
+                    Release{"V1_34", api_sim::ApiProfile::k1_34, DraProfile::kStable},
+                    Release{"V1_36", api_sim::ApiProfile::k1_36, DraProfile::kStable},
+                    Release{"Later", api_sim::ApiProfile::k1_36, DraProfile::kStableHealthV1}),
+    [](const auto& tested) { return tested.param.name; });
+
 }  // namespace
 }  // namespace patchbay::test

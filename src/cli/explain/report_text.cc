@@ -263,12 +263,17 @@ std::string TargetAnswerText(const std::vector<ExplainReport>& reports, const Re
 void AddSlices(const SlicePreview& preview, Lines& lines) {
   if (!preview.not_served.empty()) return lines.Add("not served", preview.not_served);
   std::size_t shown = 0;
-  for (const SlicePreview::Device& device : preview.devices) {
+  for (const auto& [id, entry] : preview.devices) {
     if (++shown > kMaxDevices) continue;
-    std::string text = device.name;
-    const auto attributes = AttributesJson(device.attributes);
+    std::string text = entry.name;
+    const auto attributes = AttributesJson(entry.attributes);
     for (const auto& [name, value] : attributes.items()) {
-      text += format("{} {} = {}", text == device.name ? ":" : ",", name, JsonText(value));
+      text += format("{} {} = {}", text == entry.name ? ":" : ",", name, JsonText(value));
+    }
+    if (entry.slots) text += format("; {} slots", entry.slots->slots);
+    for (const DeviceTaint& taint : entry.taints) {
+      text += format("; taint {}:{}", taint.key,
+                     kTaintEffectNames[static_cast<std::size_t>(taint.effect)]);
     }
     lines.Add("device", text);
   }
@@ -293,8 +298,8 @@ std::string ReportText(const std::vector<ExplainReport>& reports, const ReportSt
     }
     out += format("  NUMA nodes: {}\n", Printable(report.numa));
     if (report.slices) {
-      out += format("  ResourceSlices: pool {}, DeviceClass {}\n", report.slices->pool,
-                    report.slices->device_class);
+      out += format("  ResourceSlices: {} of the pool {}, DeviceClass {}\n", report.slices->slices,
+                    report.slices->pool, report.slices->device_class);
       Lines lines(out, style);
       AddSlices(*report.slices, lines);
     }

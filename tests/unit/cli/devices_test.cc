@@ -99,6 +99,8 @@ match = [{ count = 1 }]
                                         {"level", 3},
                                         {"fw", "1.2.3"},
                                         {"on", true}}));
+  EXPECT_EQ(device["slots"], nullptr);
+  EXPECT_EQ(device["taints"], Json::array());
   EXPECT_EQ(resources[1]["api"], "device-plugin");
   EXPECT_FALSE(resources[1]["devices"][0].contains("slice_name"));
 }

@@ -213,7 +213,7 @@ attributes = { kind = "{kind}{kind}{kind}" }
   tree_.File("srv/" + std::string(30, 'k'));
   const std::string text = Explain().out;
   EXPECT_THAT(text, HasSubstr("  NUMA nodes: published as attributes of the devices\n"
-                              "  ResourceSlices: pool rack-1/a.com/x"));
+                              "  ResourceSlices: 1 of the pool rack-1/a.com/x"));
   EXPECT_THAT(text, HasSubstr(", DeviceClass x.a.com\n"
                               "    device     abc: id = \"abc\", kind = \"abcabcabc\", "
                               "path = \"/srv/abc\", resource = \"a.com/x\"\n"));
@@ -226,6 +226,23 @@ attributes = { kind = "{kind}{kind}{kind}" }
   Match("count = 1");
   EXPECT_FALSE(
       nlohmann::json::parse(Explain({"--output", "json"}).out)["resources"][0].contains("dra"));
+}
+
+TEST_F(ExplainTest, ShowsSlotsAndTaintsOfEntriesInSlices) {
+  Config(R"([[resource]]
+name = "a.com/x"
+api = "dra"
+replicas = 3
+match = [{ path = "/srv/*", type = "file" }]
+device_node = [{ host_path = "/dev/missing", container_path = "/dev/x" }]
+)");
+  tree_.File("srv/abc");
+  EXPECT_THAT(Explain().out, HasSubstr("; 3 slots; taint patchbay.dev/unhealthy:NoSchedule\n"));
+  const auto dra = nlohmann::json::parse(Explain({"--output", "json"}).out)["resources"][0]["dra"];
+  EXPECT_EQ(dra["slices"], 1);
+  EXPECT_EQ(dra["devices"][0]["slots"], 3);
+  EXPECT_EQ(dra["devices"][0]["taints"][0]["key"], "patchbay.dev/unhealthy");
+  EXPECT_EQ(dra["devices"][0]["taints"][0]["effect"], "NoSchedule");
 }
 
 TEST_F(ExplainTest, UsesSysfsNamesForDevicesWithoutNode) {
