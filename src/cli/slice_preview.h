@@ -35,8 +35,8 @@ std::optional<SlicePreview> PreviewSlices(const std::shared_ptr<const Snapshot>&
 /// Returns the attributes as an object; a version is a string.
 nlohmann::ordered_json AttributesJson(const Attributes& attributes);
 
-/// Returns the entry of a device as JSON: {slice_name, attributes, slots, taints}, with null if
-/// claims do not share the device. Without an entry, slice_name is null too.
+/// Returns the entry of a device as JSON: {slice_name, attributes, slots, taints}. `slots` is null
+/// unless claims share the device, and `slice_name` without an entry.
 nlohmann::ordered_json EntryJson(const SliceDevice* entry);
 
 /// Returns the preview as JSON: {pool, device_class, slices, devices, problems, not_served}.

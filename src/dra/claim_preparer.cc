@@ -97,10 +97,13 @@ void ClaimPreparer::Begin(Action action, const std::vector<ClaimKey>& claims, co
   }
 }
 
-/// Locks names, again and again until it succeeds or the call is over.
+/// Locks names, again and again until it succeeds or the call is nearly over: the kubelet does not
+/// receive a reason after the deadline.
 void ClaimPreparer::Lock(Task& task, const std::vector<std::string>& names,
                          std::function<void(Task&)> next) {
-  if (IsOver(task)) return FailTask(task, WhyOver(task).value());
+  if (IsOver(task) || loop_.Now() >= task.call.deadline - kReserve) {
+    return FailTask(task, WhyOver(task).value());
+  }
   using Locked = Result<std::shared_ptr<ClaimLock>>;
   InPool(
       task,

@@ -44,7 +44,8 @@ class ClaimPreparer : public ClaimService {
  public:
   /// The limit for allocate and pre_start of a claim, from the beginning of the call.
   static constexpr std::chrono::seconds kHookLimit = kClaimHookLimit;
-  /// The time that is kept for writing the file before the deadline of the call.
+  /// The time before the deadline of the call that is kept for writing the file, or for the reason
+  /// why the claim could not be locked.
   static constexpr std::chrono::seconds kReserve{3};
   /// The limit of each access to files.
   static constexpr std::chrono::seconds kFileLimit{5};

@@ -317,9 +317,7 @@ void DriverEndpoint::PublishHealth(HealthList health) {
   if (fit.left_out > 0 && fit.left_out != left_out_) {
     deps_.log.Error(
         "the health of devices is too long for the kubelet and was truncated; split the resource",
-        {{"driver", instance_.driver},
-         {"devices", fit.list.size()},
-         {"left_out", fit.left_out}});
+        {{"driver", instance_.driver}, {"devices", fit.list.size()}, {"left_out", fit.left_out}});
   }
   left_out_ = fit.left_out;
   if (health_ && *health_ == fit.list) return;

@@ -40,19 +40,15 @@ void MakeValid(PoolHealth& pool) {
   for (PublishedHealth& device : pool.devices) device.message = HealthMessage(device.message);
 }
 
-/// Returns the list with pools that `change` may have changed.
+/// Replaces a pool by a copy that `change` may change.
 template <class Change>
-HealthList Changed(const HealthList& list, Change change) {
-  HealthList changed;
-  for (const auto& pool : list.pools) {
-    PoolHealth copy = *pool;
-    change(copy);
-    changed.pools.push_back(std::make_shared<const PoolHealth>(std::move(copy)));
-  }
-  return changed;
+void Replace(std::shared_ptr<const PoolHealth>& pool, Change change) {
+  PoolHealth copy = *pool;
+  change(copy);
+  pool = std::make_shared<const PoolHealth>(std::move(copy));
 }
 
-/// Returns the devices that fit, those that are not healthy first.
+/// Returns the devices that fit, preferring those that are not healthy.
 HealthList Truncated(const HealthList& list, std::size_t max_bytes) {
   std::set<const PublishedHealth*> kept;
   std::size_t bytes = 0;
@@ -100,14 +96,17 @@ std::size_t HealthList::size() const {
 HealthFit FitHealth(HealthList list, std::size_t max_bytes) {
   HealthFit fit;
   const std::size_t all = list.size();
-  const auto is_valid = [](const auto& pool) { return IsValid(*pool); };
-  if (!std::ranges::all_of(list.pools, is_valid)) list = Changed(list, MakeValid);
+  for (auto& pool : list.pools) {
+    if (!IsValid(*pool)) Replace(pool, MakeValid);
+  }
   if (BytesOf(list) > max_bytes) {
-    list = Changed(list, [&](PoolHealth& pool) {
-      for (PublishedHealth& device : pool.devices) {
-        if (!std::exchange(device.message, {}).empty()) ++fit.without_message;
-      }
-    });
+    for (auto& pool : list.pools) {
+      Replace(pool, [&](PoolHealth& copy) {
+        for (PublishedHealth& device : copy.devices) {
+          if (!std::exchange(device.message, {}).empty()) ++fit.without_message;
+        }
+      });
+    }
   }
   if (BytesOf(list) > max_bytes) list = Truncated(list, max_bytes);
   fit.left_out = all - list.size();

@@ -252,8 +252,8 @@ void DraRun::RunHealth(const PluginPtr& plugin) {
 }
 
 void DraRun::WatchHealthOnce(const PluginPtr& plugin) {
-  // In gRPC for Go, a stream cannot be opened without a connection, and such an attempt clears
-  // nothing. `connected` may be outdated.
+  // A kubelet that cannot open the stream clears nothing; only a stream that ends does. `connected`
+  // may be outdated.
   if (plugin->channel->channel()->GetState(false) != GRPC_CHANNEL_READY) return;
   PluginChannel::Call call(*plugin->channel, PluginChannel::Call::Kind::kStream);
   WatchHealth(*plugin->channel, *plugin->services.health, call,

@@ -14,8 +14,8 @@
 
 // gRPC calls the functions that are defined here once, for its parts, and a program can define them
 // instead of the library. What they do not register is not in the release, which links archives.
-// The functions are those of gRPC 1.51, whose headers are not installed: one that another version
-// does not have fails to link, and a part that is missing fails each call.
+// The functions are those of gRPC 1.51, whose headers are not installed; the build refuses another
+// version, which may need other parts.
 
 void grpc_resolver_dns_ares_init();
 void grpc_resolver_dns_ares_shutdown();

@@ -101,8 +101,8 @@ void BenchOneAllocate(Report& report) {
   add_ratio("Allocate / empty call, p99", {kPlugin, kAllocate}, {kPlugin, kEmpty}, 0.99);
   add_ratio("bare completion queue: Allocate / empty call, p50", {kQueue, kAllocate},
             {kQueue, kEmpty}, 0.5);
-  add_ratio("the same, with a lookup of the device, p50", {kLookup, kAllocate}, {kLookup, kEmpty},
-            0.5);
+  add_ratio("bare completion queue with a lookup: Allocate / empty call, p50", {kLookup, kAllocate},
+            {kLookup, kEmpty}, 0.5);
   add_ratio("Allocate / bare callback server, p50", {kPlugin, kAllocate}, {kCallback, kAllocate},
             0.5);
   add_ratio("Allocate / bare synchronous server, p50", {kPlugin, kAllocate},

@@ -12,7 +12,7 @@
 namespace patchbay::bench {
 
 /// A device plugin that does nothing but what every plugin must: it registers the resource
-/// bench.dev/r0, looks at each node of a directory once, and sends the list of them. It runs in a
+/// bench.dev/r0, inspects each node of a directory once, and sends the list of them. It runs in a
 /// process of its own, like the daemon, so its times are what gRPC, the kernel and the built-in
 /// kubelet take.
 class BarePlugin {

@@ -26,7 +26,7 @@ inline constexpr Figure kFigures[] = {
     {"Allocate / empty call, p50", "x", 1.06},
     {"Allocate / empty call, p99", "x", 1.3},
     {"bare completion queue: Allocate / empty call, p50", "x", kNoBar},
-    {"the same, with a lookup of the device, p50", "x", kNoBar},
+    {"bare completion queue with a lookup: Allocate / empty call, p50", "x", kNoBar},
     {"Allocate / bare callback server, p50", "x", 1.03},
     {"Allocate / bare synchronous server, p50", "x", kNoBar},
     {"Allocate / bare completion queue, p50", "x", kNoBar},

@@ -55,10 +55,10 @@ void BenchBareList(Report& report) {
   for (int round = 0; round < kRounds; ++round) {
     // As often as the daemon, because the kubelet's caches and memory depend on it.
     std::this_thread::sleep_for(std::chrono::milliseconds(1100));
-    const auto asked = Clock::now();
+    const auto before = Clock::now();
     plugin.AddDevice();
     node.AwaitListed(1, ++listed);
-    samples.push_back(Ms(node.kubelet().View("bench.dev/r0")->last_list - asked));
+    samples.push_back(Ms(node.kubelet().View("bench.dev/r0")->last_list - before));
   }
   report.Add("bare plugin: one more device -> list of 10,000, p50", EstimateMedian(samples));
   report.Add("bare plugin: one more device -> list of 10,000, p99", EstimateP99(samples));

@@ -23,8 +23,8 @@ StartTimes MeasureStarts(int nodes) {
     return Ms(kubelet.View("bench.dev/r0")->last_list - start);
   };
   const auto await_end = [&] {
-    kubelet.Await([&] { return !kubelet.View("bench.dev/r0")->connected; },
-                  std::chrono::seconds(10));
+    const auto has_ended = [&] { return !kubelet.View("bench.dev/r0")->connected; };
+    if (!kubelet.Await(has_ended, std::chrono::seconds(10))) std::exit(1);
   };
   StartTimes times;
   for (int round = 0; round < kRounds; ++round) {

@@ -140,7 +140,7 @@ def select(value, key, optional):
 def matches(value, pattern):
     if "(?" in checked(str, pattern):
         raise ValueError(f"may differ between RE2 and Python: {pattern}")
-    return re.search(pattern, checked(str, value)) is not None
+    return re.search(re.sub(r"\$$", r"\\Z", pattern), checked(str, value), re.ASCII) is not None
 
 
 def or_value(optional, default):

@@ -104,7 +104,8 @@ def denial(policy, **values):
     values["variables"] = Variables({v["name"]: v["expression"] for v in spec["variables"]}, values)
     for validation in spec["validations"]:
         if not cel.evaluate(validation["expression"], values):
-            return validation.get("message") or cel.evaluate(validation["messageExpression"], values)
+            expression = validation.get("messageExpression")
+            return cel.evaluate(expression, values) if expression else validation["message"]
     return None
 
 

@@ -306,12 +306,18 @@ TEST_P(DraReleases, PublishPrepareReportHealthAndSurviveARestart) {
     return device.health == SimHealth::kUnhealthy;
   };
   tree_.File("ttyUSB1");
-  const auto knows_it = [&] {
+  const auto has_unhealthy = [&] {
     return std::ranges::any_of(kubelet_->Health(kDraDriver), is_unhealthy);
   };
-  EXPECT_TRUE(!has_health || kubelet_->Await(knows_it, kPatience));
+  // An API server that drops taints must not offer the device.
+  std::vector<std::string> without{published[0]};
+  if (GetParam().server == api_sim::ApiProfile::k1_36)
+    without.push_back(published[1] + " NoSchedule");
+  EXPECT_TRUE(AwaitPublished(without));
+  EXPECT_TRUE(!has_health || kubelet_->Await(has_unhealthy, kPatience));
   tree_.Remove("ttyUSB1");
   EXPECT_TRUE(AwaitPublished(published));
+  EXPECT_TRUE(kubelet_->Await([&] { return !has_unhealthy(); }, kPatience));
   EXPECT_EQ(kubelet_->Health(kDraDriver).empty(), !has_health);
 
   ASSERT_TRUE(kubelet_->Restart());

@@ -298,8 +298,8 @@ std::string ReportText(const std::vector<ExplainReport>& reports, const ReportSt
     }
     out += format("  NUMA nodes: {}\n", Printable(report.numa));
     if (report.slices) {
-      out += format("  ResourceSlices: {} of the pool {}, DeviceClass {}\n", report.slices->slices,
-                    report.slices->pool, report.slices->device_class);
+      out += format("  ResourceSlices: {} for a new pool {}, DeviceClass {}\n",
+                    report.slices->slices, report.slices->pool, report.slices->device_class);
       Lines lines(out, style);
       AddSlices(*report.slices, lines);
     }

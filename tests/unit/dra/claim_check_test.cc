@@ -145,6 +145,15 @@ TEST_F(ClaimCheckTest, EndsBeforeTheKubeletGivesUpIfTheReleaseIsSlow) {
   EXPECT_EQ(results->at("uid-of-mine").error().message,
             "ResourceClaim default/mine: the release of its former devices has not ended; the "
             "kubelet will try again");
+  results.reset();
+  preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
+  ASSERT_TRUE(loop_.RunUntil([&] {
+    while (!results && loop_.timers() > 0) loop_.Advance(loop_.UntilNextTimer());
+    return results.has_value();
+  }));
+  ASSERT_FALSE(results->at("uid-of-mine"));
+  EXPECT_THAT(results->at("uid-of-mine").error().message,
+              HasSubstr("timed out; another call may still run hooks"));
   OpenGate();
   ASSERT_TRUE(AwaitReleased());
   EXPECT_EQ(DeviceOf("mine"), "b");

@@ -230,7 +230,7 @@ class ClaimPreparerFixture : public testing::Test {
     one.Prepare({Key(first)}, Call(), add);
     other.Prepare({Key(second)}, Call(), add);
     EXPECT_TRUE(loop_.RunUntil([&] {
-      if (results.size() == 1 && loop_.timers() > 0) loop_.Advance(loop_.UntilNextTimer());
+      while (results.size() == 1 && loop_.timers() > 0) loop_.Advance(loop_.UntilNextTimer());
       return results.size() == 2;
     }));
     return results;

@@ -229,9 +229,7 @@ class FakeDraDriver {
   ~FakeDraDriver() { Stop(); }
 
   /// Serves on the endpoint again after StopServing.
-  void Serve() {
-    server_ = Start(endpoint_, {&v1_, &v1beta1_, &health_v1_, &health_v1alpha1_});
-  }
+  void Serve() { server_ = Start(endpoint_, {&v1_, &v1beta1_, &health_v1_, &health_v1alpha1_}); }
   /// Ends connections, and with them calls.
   void StopServing() { Shutdown(server_); }
   void Register() { registration_server_ = Start(registration_socket_, {&registration_}); }
