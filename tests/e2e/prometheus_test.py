@@ -235,8 +235,8 @@ class OnPrometheus(support.TestCase):
                 where = f"{dashboard['uid']}: variable {one['name']}"
                 if text.startswith("label_values("):
                     series, label = re.fullmatch(r"label_values\((.*), (\w+)\)", text).groups()
-                    self.assertTrue(self.prometheus.ask(f"label/{label}/values",
-                                                        **{"match[]": series}), where)
+                    self.eventually(lambda: self.prometheus.ask(f"label/{label}/values", **{"match[]": series}),
+                                    lambda: where)
                 else:
                     query = re.fullmatch(r"query_result\((.*)\)", text)[1]
                     [found] = self.prometheus.ask("query", query=query)["result"]
