@@ -41,21 +41,21 @@ function(patchbay_use_archives)
   endforeach()
 endfunction()
 
-# Parts of OpenSSL that a client of an API server links and seldom or never runs: servers, DTLS, encoders of keys, algorithms
-# that others prefer to, and variants for many messages at once. They lie together in the program, apart from the code that
-# runs, so the kernel seldom maps them. Each is the beginning of names of objects; a profile of the daemon with api = "dra",
-# by callgrind, shows which objects run.
-set(PATCHBAY_UNUSED_OPENSSL
+# Parts of OpenSSL that a client of an API server links but seldom runs: servers, DTLS, encoders of keys, algorithms that
+# API servers seldom choose, and variants for many messages at once. They lie together in the program, apart from the
+# code that runs, so the kernel seldom maps them. Each entry is the beginning of names of objects. To see which objects
+# run, profile the daemon with a resource of api = "dra" (valgrind --tool=callgrind).
+set(PATCHBAY_SELDOM_RUN_OPENSSL
   aesni-mb aria blake2 bn_gf2m bsaes camellia cfb64ede chacha-x86 cmll cms_ curve448 d1_lib des_enc e_padlock ec2_
   ecp_nistp224 ecp_nistp521 ecx_meth encode_key2 extensions_srvr ffc_params_generate http_client md4 mdc2 ocsp_ p12_ pk7_
   pvkfmt rc2 rc4 rec_layer_d1 rmd_ scrypt sha1-mb sha256-mb sm2_ sm3 sm4 srp_ statem_dtls statem_srvr store_lib t_x509
   ts_ ui_ whrlpool wp-)
 
 # patchbay_arrange_openssl(<target>...): takes copies of the archives of OpenSSL, with these parts in a section of their
-# own, and without unwind tables, because no exception passes through C. scripts/third-party finds the package of a copy by
-# its path in archives/.
+# own, and without unwind tables, because no exception passes through C. scripts/third-party finds the package of a copy
+# by its path in archives/.
 function(patchbay_arrange_openssl)
-  string(REPLACE ";" "|" unused "${PATCHBAY_UNUSED_OPENSSL}")
+  string(REPLACE ";" "|" seldom_run "${PATCHBAY_SELDOM_RUN_OPENSSL}")
   # An update of the package has an older archive than the last configuration, but not an older list.
   file(GLOB packages /var/lib/dpkg/info/libssl-dev*.list)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${packages})
@@ -68,10 +68,10 @@ function(patchbay_arrange_openssl)
     execute_process(COMMAND ${CMAKE_OBJCOPY} --remove-section=.eh_frame --remove-section=.rela.eh_frame ${archive} ${copy}.new
                     COMMAND_ERROR_IS_FATAL ANY)
     execute_process(COMMAND ${CMAKE_AR} t ${copy}.new OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
-    string(REGEX MATCHALL "[^\n]+-lib-(${unused})[^\n]*\\.o" names "${names}")
+    string(REGEX MATCHALL "[^\n]+-lib-(${seldom_run})[^\n]*\\.o" names "${names}")
     list(FILTER names EXCLUDE REGEX "_err\\.o$")  # all of them run when the first error occurs
     if(NOT names)
-      message(FATAL_ERROR "the objects in ${archive} have other names; see PATCHBAY_UNUSED_OPENSSL")
+      message(FATAL_ERROR "the objects in ${archive} have other names; see PATCHBAY_SELDOM_RUN_OPENSSL")
     endif()
     execute_process(COMMAND ${CMAKE_AR} x ${copy}.new ${names} WORKING_DIRECTORY ${members} COMMAND_ERROR_IS_FATAL ANY)
     foreach(name ${names})

@@ -64,9 +64,7 @@ Json EntryJson(const SliceDevice* entry) {
   json["attributes"] = AttributesJson(entry->attributes);
   if (entry->slots) json["slots"] = entry->slots->slots;
   for (const DeviceTaint& taint : entry->taints) {
-    json["taints"].push_back(
-        {{"key", taint.key},
-         {"effect", kTaintEffectNames[static_cast<std::size_t>(taint.effect)]}});
+    json["taints"].push_back({{"key", taint.key}, {"effect", Name(taint.effect)}});
   }
   return json;
 }

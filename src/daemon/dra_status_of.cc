@@ -14,10 +14,7 @@ DraPoolStatus StatusOfPool(const PublishedPool& pool, const NamedDevices& device
   for (const SliceDevice& device : pool.devices) {
     const ListedDevice* listed = device.taints.empty() ? nullptr : devices.Find(device.name);
     if (listed == nullptr) continue;
-    const DeviceTaint& taint = device.taints.front();
-    status.taints.emplace(
-        listed->device->id,
-        format("{}:{}", taint.key, kTaintEffectNames[static_cast<std::size_t>(taint.effect)]));
+    status.taints.emplace(listed->device->id, TaintText(device.taints.front()));
   }
   return status;
 }

@@ -70,7 +70,8 @@ void ClaimPreparer::OnChecked(Task& task, const PreparedClaim& prepared, std::ui
                {{"claim", ClaimName(task.claim)}});
   // The release locks the claim itself, so that it holds no lock while it waits for another.
   task.lock.reset();
-  // The kubelet receives the reason before its deadline. The release continues.
+  // Afterwards, hooks of this call would have no time. The kubelet receives the reason before its
+  // deadline, and the release continues.
   task.limit = loop_.After(
       std::max(task.hooks_end - loop_.Now(), Loop::Time::duration(0)),
       Resume(task.id, [this](Task& late) {

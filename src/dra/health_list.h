@@ -19,6 +19,7 @@ struct PublishedHealth {
   bool operator==(const PublishedHealth&) const = default;
 };
 
+/// The health of the devices of one pool.
 struct PoolHealth {
   std::string pool;
   std::vector<PublishedHealth> devices;
@@ -26,7 +27,7 @@ struct PoolHealth {
 };
 
 /// The health of all devices of a driver. The kubelet regards devices that are not in it as
-/// unknown after a time. Lists share the pools that are the same, which are never null.
+/// unknown after a time. Lists share pools that did not change; none is null.
 struct HealthList {
   std::vector<std::shared_ptr<const PoolHealth>> pools;
   bool operator==(const HealthList& other) const;

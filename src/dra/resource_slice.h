@@ -25,6 +25,9 @@ constexpr std::size_t SlicesFor(std::size_t devices) {
 enum class TaintEffect { kNoSchedule, kNoExecute };
 /// The values in the API, in the order of TaintEffect.
 inline constexpr std::string_view kTaintEffectNames[] = {"NoSchedule", "NoExecute"};
+constexpr std::string_view Name(TaintEffect effect) {
+  return kTaintEffectNames[static_cast<std::size_t>(effect)];
+}
 
 /// The device fails its probe, or a node that it needs is missing.
 inline constexpr std::string_view kUnhealthyTaint = "patchbay.dev/unhealthy";
@@ -42,6 +45,10 @@ struct DeviceTaint {
     return key == other.key && value == other.value && effect == other.effect;
   }
 };
+/// Returns "patchbay.dev/unhealthy:NoSchedule". Patchbay sets no values.
+inline std::string TaintText(const DeviceTaint& taint) {
+  return taint.key + ":" + std::string(Name(taint.effect));
+}
 
 /// The capacity `slots` of a device that several claims share.
 struct SlotCapacity {

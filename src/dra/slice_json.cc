@@ -97,7 +97,7 @@ OrderedJson SlotsJson(const SlotCapacity& capacity) {
 OrderedJson TaintJson(const DeviceTaint& taint) {
   OrderedJson json = {{"key", taint.key}};
   if (!taint.value.empty()) json["value"] = taint.value;
-  json["effect"] = kTaintEffectNames[static_cast<std::size_t>(taint.effect)];
+  json["effect"] = Name(taint.effect);
   if (!taint.time_added.empty()) json["timeAdded"] = taint.time_added;
   return json;
 }

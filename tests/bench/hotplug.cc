@@ -43,7 +43,7 @@ void BenchHotplugs(Report& report) {
   report.Add("node created -> list at the kubelet, 10,000 nodes there, p99", EstimateP99(many));
 }
 
-/// Measures how long it takes at least until the kubelet has one more device of 10,000.
+/// Measures how long a bare plugin needs until the kubelet has one more device of 10,000.
 void BenchBareList(Report& report) {
   constexpr int kNodes = 10'000, kRounds = 25;
   DaemonProcess node;  // without the daemon

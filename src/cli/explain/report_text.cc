@@ -271,10 +271,7 @@ void AddSlices(const SlicePreview& preview, Lines& lines) {
       text += format("{} {} = {}", text == entry.name ? ":" : ",", name, JsonText(value));
     }
     if (entry.slots) text += format("; {} slots", entry.slots->slots);
-    for (const DeviceTaint& taint : entry.taints) {
-      text += format("; taint {}:{}", taint.key,
-                     kTaintEffectNames[static_cast<std::size_t>(taint.effect)]);
-    }
+    for (const DeviceTaint& taint : entry.taints) text += "; taint " + TaintText(taint);
     lines.Add("device", text);
   }
   lines.More(preview.devices.size() - std::min(preview.devices.size(), kMaxDevices),
@@ -298,8 +295,8 @@ std::string ReportText(const std::vector<ExplainReport>& reports, const ReportSt
     }
     out += format("  NUMA nodes: {}\n", Printable(report.numa));
     if (report.slices) {
-      out += format("  ResourceSlices: {} for a new pool {}, DeviceClass {}\n",
-                    report.slices->slices, report.slices->pool, report.slices->device_class);
+      out += format("  ResourceSlices: {} in pool {}, DeviceClass {}\n", report.slices->slices,
+                    report.slices->pool, report.slices->device_class);
       Lines lines(out, style);
       AddSlices(*report.slices, lines);
     }

@@ -33,10 +33,7 @@ std::string DeviceLine(const SliceDevice& device) {
     if (name != "resource") line += format(" {}={}", name, TextOf(value));  // the heading has it
   }
   if (device.slots) line += format(" slots={}", device.slots->slots);
-  for (const DeviceTaint& taint : device.taints) {
-    line += format(" taint={}:{}", taint.key,
-                   kTaintEffectNames[static_cast<std::size_t>(taint.effect)]);
-  }
+  for (const DeviceTaint& taint : device.taints) line += " taint=" + TaintText(taint);
   return format("  {} {}\n", Printable(device.name), Printable(line));
 }
 

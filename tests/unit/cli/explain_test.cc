@@ -213,7 +213,7 @@ attributes = { kind = "{kind}{kind}{kind}" }
   tree_.File("srv/" + std::string(30, 'k'));
   const std::string text = Explain().out;
   EXPECT_THAT(text, HasSubstr("  NUMA nodes: published as attributes of the devices\n"
-                              "  ResourceSlices: 1 for a new pool rack-1/a.com/x"));
+                              "  ResourceSlices: 1 in pool rack-1/a.com/x"));
   EXPECT_THAT(text, HasSubstr(", DeviceClass x.a.com\n"
                               "    device     abc: id = \"abc\", kind = \"abcabcabc\", "
                               "path = \"/srv/abc\", resource = \"a.com/x\"\n"));

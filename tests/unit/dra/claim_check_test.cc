@@ -137,9 +137,7 @@ TEST_F(ClaimCheckTest, EndsBeforeTheKubeletGivesUpIfTheReleaseIsSlow) {
   Allocate("mine", "b");
   std::optional<PrepareResults> results;
   preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
-  bool has_begun = false;
-  const auto waiting = AtGate([&] { has_begun = true; });
-  ASSERT_TRUE(loop_.RunUntil([&] { return has_begun; }));
+  ASSERT_TRUE(AwaitGate());
   loop_.Advance(ClaimPreparer::kHookLimit);
   ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
   EXPECT_EQ(results->at("uid-of-mine").error().message,
@@ -147,10 +145,7 @@ TEST_F(ClaimCheckTest, EndsBeforeTheKubeletGivesUpIfTheReleaseIsSlow) {
             "kubelet will try again");
   results.reset();
   preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
-  ASSERT_TRUE(loop_.RunUntil([&] {
-    while (!results && loop_.timers() > 0) loop_.Advance(loop_.UntilNextTimer());
-    return results.has_value();
-  }));
+  ASSERT_TRUE(RunThroughTimers([&] { return results.has_value(); }));
   ASSERT_FALSE(results->at("uid-of-mine"));
   EXPECT_THAT(results->at("uid-of-mine").error().message,
               HasSubstr("timed out; another call may still run hooks"));

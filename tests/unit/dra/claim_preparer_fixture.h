@@ -94,6 +94,12 @@ class ClaimPreparerFixture : public testing::Test {
       loop_.Post(then);
     });
   }
+  /// Waits until the script waits.
+  bool AwaitGate() {
+    bool has_begun = false;
+    const auto begun = AtGate([&] { has_begun = true; });
+    return loop_.RunUntil([&] { return has_begun; });
+  }
   void OpenGate() const { std::ofstream(tree_.path("gate")) << "\n"; }
   std::vector<std::string> Runs() const {
     std::ifstream file(tree_.path("runs"));
@@ -191,6 +197,14 @@ class ClaimPreparerFixture : public testing::Test {
     Allocate(name, {Thing(device)});
   }
 
+  /// Runs the loop until `done` is true, with its clock as fast as its timers allow.
+  template <class Predicate>
+  bool RunThroughTimers(Predicate done) {
+    return loop_.RunUntil([&] {
+      while (!done() && loop_.timers() > 0) loop_.Advance(loop_.UntilNextTimer());
+      return done();
+    });
+  }
   ClaimCall Call() { return {loop_.Now() + std::chrono::seconds(45), canceled_.get_token()}; }
   template <class Results, class Function>
   Results Await(Function begin) {

@@ -145,12 +145,9 @@ TEST_F(ClaimPreparerTest, TheLimitIsForAllHooksOfAClaimTogether) {
   spec_.allocate = HookThat(WaitAtGate() + " echo allocate $0 >> {}");
   Restart();
   Allocate("mine", "a");
-  bool has_begun = false;
   std::optional<PrepareResults> results;
   preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
-  auto begun = AtGate([&] { has_begun = true; });
-  ASSERT_TRUE(loop_.RunUntil([&] { return has_begun; }));
-  begun.get();
+  ASSERT_TRUE(AwaitGate());
   loop_.Advance(ClaimPreparer::kHookLimit);
   OpenGate();
   ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
@@ -285,10 +282,7 @@ TEST_F(ClaimPreparerTest, PreparesAClaimAgainThatIsBeingReleased) {
     loop_.Post([&] { OpenGate(); });
   });
   EXPECT_TRUE(Unprepare("mine"));
-  EXPECT_TRUE(loop_.RunUntil([&] {
-    while (!prepared && loop_.timers() > 0) loop_.Advance(loop_.UntilNextTimer());
-    return prepared.has_value();
-  }));
+  EXPECT_TRUE(RunThroughTimers([&] { return prepared.has_value(); }));
   EXPECT_TRUE(prepared->at(Key("mine").uid));
   EXPECT_THAT(Runs(),
               ElementsAre("allocate a", "pre_start a", "release a", "allocate a", "pre_start a"));
@@ -328,10 +322,7 @@ TEST_F(ClaimPreparerTest, WaitsForALockUntilShortlyBeforeTheDeadline) {
   preparer_->Prepare({Key("mine")}, call, [&](PrepareResults got) { results = std::move(got); });
   ASSERT_TRUE(loop_.RunUntil([&] { return loop_.timers() > 0; }));
   loop_.Advance(std::chrono::seconds(41));
-  ASSERT_TRUE(loop_.RunUntil([&] {
-    while (!results && loop_.timers() > 0) loop_.Advance(loop_.UntilNextTimer());
-    return results.has_value();
-  }));
+  ASSERT_TRUE(RunThroughTimers([&] { return results.has_value(); }));
   EXPECT_THAT(results->at("uid-of-mine").error().message, HasSubstr("timed out"));
   EXPECT_LT(loop_.Now(), call.deadline) << "the kubelet receives the reason";
   EXPECT_THAT(Runs(), IsEmpty());
