@@ -1,6 +1,7 @@
 #include "bench/bare_plugin.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
