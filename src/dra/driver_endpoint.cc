@@ -18,8 +18,8 @@
 
 #include "base/format.h"
 #include "base/path.h"
+#include "dra/registration_service.h"
 #include "rpc/socket_file.h"
-#include "rpc/unix_server.h"
 
 namespace patchbay {
 namespace {
@@ -97,7 +97,7 @@ struct DriverEndpoint::StartRequest {
   DriverSockets sockets;
   DriverServer::Backend backend;
   std::shared_ptr<const HealthList> health;
-  RegistrationServer::OnStatus on_status;
+  OnDriverRegistration on_status;
   std::shared_ptr<Servers> old;  ///< to stop first
   bool needs_driver = true;      ///< false: its server keeps running
 
@@ -113,8 +113,9 @@ struct DriverEndpoint::StartRequest {
       servers.ids.dra = SocketIdentity(sockets.dra);
     }
     TRY(CheckReplaceable(sockets.registration));
-    servers.registration = TRY(RegistrationServer::Start(rpc, sockets.registration, instance.driver,
-                                                         sockets.dra, backend.observer, on_status));
+    servers.registration = TRY(UnixServer::Start(
+        rpc, sockets.registration,
+        RegistrationHandlers(instance.driver, sockets.dra, backend.observer, on_status)));
     servers.ids.registration = SocketIdentity(sockets.registration);
     return {};
   }

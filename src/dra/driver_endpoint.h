@@ -9,11 +9,11 @@
 #include "dra/driver_server.h"
 #include "dra/driver_sockets.h"
 #include "dra/health_list.h"
-#include "dra/registration_server.h"
 #include "dra/restart_policy.h"
 #include "os/loop.h"
 #include "os/path_watch.h"
 #include "os/thread_pool.h"
+#include "rpc/unix_server.h"
 
 namespace patchbay {
 
@@ -70,7 +70,7 @@ class DriverEndpoint {
   /// The running servers. `registration` is stopped first and started last.
   struct Servers {
     std::unique_ptr<DriverServer> driver;
-    std::unique_ptr<RegistrationServer> registration;
+    std::unique_ptr<UnixServer> registration;
     SocketIds ids;  ///< of their sockets, read when each was started
   };
   struct Started;

@@ -110,7 +110,9 @@ RpcHandler HealthHandler(HealthStreams& streams) {
   });
 }
 
-RpcHandlers HandlersOf(const DriverServer::Backend& backend, HealthStreams& streams) {
+}  // namespace
+
+RpcHandlers DriverServer::Handlers(const Backend& backend, HealthStreams& streams) {
   return {
       {"/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources",
        PrepareHandler<claims_v1::NodePrepareResourcesRequest,
@@ -132,15 +134,13 @@ RpcHandlers HandlersOf(const DriverServer::Backend& backend, HealthStreams& stre
   };
 }
 
-}  // namespace
-
 Result<std::unique_ptr<DriverServer>> DriverServer::Start(
     std::shared_ptr<RpcServer> rpc, std::string socket, const Backend& backend,
     std::shared_ptr<const HealthList> health) {
   std::unique_ptr<DriverServer> server(new DriverServer(backend));
   if (health) server->OfferHealth(std::move(health));
   server->server_ = TRY(
-      UnixServer::Start(std::move(rpc), std::move(socket), HandlersOf(backend, server->streams_)));
+      UnixServer::Start(std::move(rpc), std::move(socket), Handlers(backend, server->streams_)));
   return server;
 }
 

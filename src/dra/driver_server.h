@@ -30,6 +30,9 @@ class DriverServer {
     std::shared_ptr<PendingCalls> pending = nullptr;  ///< lists the calls about claims; may be null
   };
 
+  /// Returns the methods of the socket. `streams` outlives the server that calls them.
+  static RpcHandlers Handlers(const Backend& backend, HealthStreams& streams);
+
   /// Serves on `socket`, which no process may have bound. Health streams begin with `health`, or
   /// with the first list that is offered if it is null. Fails with kUnavailable.
   static Result<std::unique_ptr<DriverServer>> Start(std::shared_ptr<RpcServer> rpc,

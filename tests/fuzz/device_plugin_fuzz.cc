@@ -12,11 +12,11 @@
 
 #include "base/escape.h"
 #include "config/load.h"
+#include "fake_call.h"
 #include "fuzz.h"
 #include "inventory/replica_ids.h"
 #include "kubelet/plugin_service.h"
 #include "quiet_protobuf.h"
-#include "rpc/messages.h"
 #include "support/counting_observer.h"
 
 using namespace patchbay;
@@ -126,51 +126,12 @@ std::vector<std::unique_ptr<Plugin>> MakePlugins() {
   return plugins;
 }
 
-/// A call without a client.
-class FakeCall final : public ServerCall {
- public:
-  explicit FakeCall(std::string_view request) : slice_(request.data(), request.size()) {}
-  ~FakeCall() override { events_->OnDone(); }
-
-  const grpc::ByteBuffer& request() const override { return request_; }
-  std::chrono::system_clock::time_point deadline() const override {
-    return std::chrono::system_clock::time_point::max();
-  }
-  void SetEvents(Events& events) override { events_ = &events; }
-  void Write(const grpc::ByteBuffer&) override { fuzz::Require(false); }  // no call is a stream
-  void Finish(const grpc::Status& status) override {
-    fuzz::Require(!is_finished_);
-    is_finished_ = true;
-    status_ = status;
-  }
-  void Finish(const grpc::ByteBuffer& response) override {
-    Finish(grpc::Status::OK);
-    response_ = response;
-  }
-
-  bool is_finished() const { return is_finished_; }
-  const grpc::Status& status() const { return status_; }
-  const grpc::ByteBuffer& response() const { return response_; }
-
- private:
-  const grpc::Slice slice_;
-  const grpc::ByteBuffer request_{&slice_, 1};
-  Events* events_ = nullptr;
-  bool is_finished_ = false;
-  grpc::Status status_;
-  grpc::ByteBuffer response_;
-};
-
 /// Makes a call. Returns the response, which must be readable, or nothing if the call failed.
 template <class Response>
 std::optional<Response> Call(Plugin& plugin, const std::string& method, std::string_view bytes) {
-  FakeCall call(bytes);
+  fuzz::FakeCall call(bytes);
   plugin.handlers.at("/v1beta1.DevicePlugin/" + method).run(call);
-  fuzz::Require(call.is_finished());
-  if (!call.status().ok()) return std::nullopt;
-  Response response;
-  fuzz::Require(Parse(call.response(), response));
-  return response;
+  return call.Read<Response>();
 }
 
 void RequireFailure(const std::string& code) {

@@ -1,109 +1,225 @@
-// Input: a letter for the call of the kubelet, and its serialized message: (p)repare and
-// (u)nprepare of v1, (P)repare and (U)nprepare of v1beta1.
+// Input: a letter for the call of the kubelet, and its bytes: (p)repare and (u)nprepare of v1,
+// (P)repare and (U)nprepare of v1beta1, (h)ealth of v1 and (H)ealth of v1alpha1, (g)et info, and
+// the (r)eport about a registration.
 //
-// A service answers each claim, some with devices whose names are those of the request, some with
-// an error, some not at all. Accepted claims must have names that are safe in paths. The response
-// must be readable, with an entry for each claim of the request, and no other.
+// The calls go to the handlers of the driver directly, without a server. A service answers each
+// claim, some with devices whose names are those of the request, some with an error, some not at
+// all. Accepted claims must have names that are safe in paths. The response must be readable, with
+// an entry for each claim of the request, and no other. The reason of a report must be printable.
 
+#include <functional>
+#include <memory>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "base/escape.h"
 #include "dra/claim_messages.h"
+#include "dra/driver_server.h"
+#include "dra/registration_service.h"
+#include "drahealth_v1.pb.h"
+#include "drahealth_v1alpha1.pb.h"
 #include "draplugin_v1.pb.h"
 #include "draplugin_v1beta1.pb.h"
+#include "fake_call.h"
 #include "fuzz.h"
 #include "model/object_name.h"
+#include "pluginregistration.pb.h"
 #include "quiet_protobuf.h"
 
 using namespace patchbay;
-namespace v1 = k8s::io::kubelet::pkg::apis::dra::v1;
-namespace v1beta1 = k8s::io::kubelet::pkg::apis::dra::v1beta1;
+namespace claims_v1 = k8s::io::kubelet::pkg::apis::dra::v1;
+namespace claims_v1beta1 = k8s::io::kubelet::pkg::apis::dra::v1beta1;
 
 namespace {
 
 constexpr std::size_t kMaxInput = 64 * 1024;
 
-/// The result depends on the length of the name.
-template <class Value>
-void Answer(const ClaimKey& claim, const Value& value,
-            std::map<std::string, Result<Value>>& results) {
-  switch (claim.name.size() % 3) {
-    case 0: results.emplace(claim.uid, value); break;
-    case 1:
-      results.emplace(claim.uid, Fail(ErrorKind::kNotFound, claim.name + " is missing"));
-      break;
-    default: break;  // no result
+class Claims final : public ClaimService {
+ public:
+  void Prepare(std::vector<ClaimKey> claims, ClaimCall,
+               std::function<void(PrepareResults)> done) override {
+    PrepareResults results;
+    for (const ClaimKey& claim : claims) {
+      RequireSafe(claim);
+      const std::vector<PreparedDevice> devices = {{.requests = {claim.name},
+                                                    .pool = claim.namespace_name,
+                                                    .device = claim.uid,
+                                                    .cdi_devices = {"a.b/claim=" + claim.uid},
+                                                    .share_id = claim.uid}};
+      switch (claim.name.size() % 3) {
+        case 0: results.emplace(claim.uid, devices); break;
+        case 1:
+          results.emplace(claim.uid, Fail(ErrorKind::kNotFound, claim.name + " is missing"));
+          break;
+        default: break;  // no result
+      }
+    }
+    done(std::move(results));
   }
-}
 
-PrepareResults AnswersOf(const RequestedClaims& claims, const PrepareResults&) {
-  PrepareResults results;
-  for (const ClaimKey& claim : claims.claims) {
-    const std::vector<PreparedDevice> devices = {{.requests = {claim.name},
-                                                  .pool = claim.namespace_name,
-                                                  .device = claim.uid,
-                                                  .cdi_devices = {"a.b/claim=" + claim.uid},
-                                                  .share_id = claim.uid}};
-    Answer(claim, devices, results);
+  void Unprepare(std::vector<ClaimKey> claims, ClaimCall,
+                 std::function<void(UnprepareResults)> done) override {
+    UnprepareResults results;
+    for (const ClaimKey& claim : claims) {
+      RequireSafe(claim);
+      if (claim.name.size() % 2 == 0) results.emplace(claim.uid, Status());
+    }
+    if (claims.size() != 3) done(std::move(results));  // otherwise the call is dropped
   }
-  return results;
-}
 
-UnprepareResults AnswersOf(const RequestedClaims& claims, const UnprepareResults&) {
-  UnprepareResults results;
-  for (const ClaimKey& claim : claims.claims) {
-    if (claim.name.size() % 2 == 0) results.emplace(claim.uid, Status());
-  }
-  return results;
-}
-
-template <class Results, class Request, class Response>
-void Call(std::string_view bytes) {
-  Request request;
-  if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
-  const auto claims = ReadClaims(request);
-  if (!claims) {
-    fuzz::Require(static_cast<std::size_t>(request.claims_size()) > kMaxClaimsPerCall);
-    return;
-  }
-  std::set<std::string> uids;
-  for (const auto& claim : request.claims()) uids.insert(claim.uid());
-  for (const ClaimKey& claim : claims->claims) {
+ private:
+  static void RequireSafe(const ClaimKey& claim) {
     fuzz::Require(IsUid(claim.uid) && claim.uid.find('/') == std::string::npos);
     fuzz::Require(IsPrintable(claim.namespace_name) && IsPrintable(claim.name));
   }
-  Response response;
-  FillClaims(*claims, AnswersOf(*claims, Results()), response);
-  Response again;
-  fuzz::Require(again.ParseFromString(response.SerializeAsString()));
+};
+
+class Observer final : public DriverObserver {
+ public:
+  void OnRpc(DriverRpc, std::string_view, std::chrono::nanoseconds) override { ++calls; }
+  void OnRegistration(const Status& status) override {
+    if (!status) fuzz::RequireMessage(status.error().message);
+  }
+  void OnSockets(const Status&) override {}
+  void OnHealthStreams(int open) override { streams = open; }
+
+  int calls = 0;
+  int streams = 0;
+};
+
+/// The health of two devices.
+std::shared_ptr<const HealthList> TwoDevices() {
+  auto pool = std::make_shared<PoolHealth>();
+  pool->pool = "node-1/example.com/serial";
+  pool->devices = {{.device = "tty-0", .health = Health::kHealthy, .message = ""},
+                   {.device = "tty-1", .health = std::nullopt, .message = "not probed"}};
+  auto list = std::make_shared<HealthList>();
+  list->pools.push_back(std::move(pool));
+  return list;
+}
+
+/// The handlers of both sockets of one driver, without a server.
+struct Driver {
+  Driver() {
+    handlers.merge(RegistrationHandlers("patchbay.dev", "/plugins/patchbay.dev/dra.sock", observer,
+                                        [this](const Status& status) { reported = status; }));
+    streams.Offer(health);
+  }
+  ~Driver() { streams.Close(); }
+
+  const std::shared_ptr<Observer> observer = std::make_shared<Observer>();
+  const std::shared_ptr<const HealthList> health = TwoDevices();
+  HealthStreams streams{observer};
+  RpcHandlers handlers = DriverServer::Handlers(
+      {.driver = "patchbay.dev", .claims = std::make_shared<Claims>(), .observer = observer},
+      streams);
+  Status reported;
+};
+
+template <class Message>
+std::optional<Message> Parsed(std::string_view bytes) {
+  Message message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
+  return message;
+}
+
+template <class Request, class Response>
+void CallClaims(Driver& driver, std::string_view method, std::string_view bytes) {
+  fuzz::FakeCall call(bytes);
+  driver.handlers.find(method)->second.run(call);
+  const auto response = call.Read<Response>();
+  const auto request = Parsed<Request>(bytes);
+  const bool is_taken =
+      request && static_cast<std::size_t>(request->claims_size()) <= kMaxClaimsPerCall;
+  fuzz::Require(response.has_value() == is_taken);
+  if (!response) return;
+  std::set<std::string> uids;
+  for (const auto& claim : request->claims()) uids.insert(claim.uid());
   std::set<std::string> answered;
-  for (const auto& [uid, entry] : again.claims()) answered.insert(uid);
+  for (const auto& [uid, entry] : response->claims()) answered.insert(uid);
   fuzz::Require(answered == uids);
+}
+
+/// Two lists are offered while the first one is sent: only the newer one follows.
+template <class Response>
+void WatchHealth(Driver& driver, std::string_view method, std::string_view bytes) {
+  fuzz::FakeCall call(bytes);
+  driver.handlers.find(method)->second.run(call);
+  if (call.is_finished()) {
+    fuzz::Require(!call.status().ok() && driver.observer->streams == 0);
+    return fuzz::RequireMessage(call.status().error_message());
+  }
+  fuzz::Require(driver.observer->streams == 1);
+  driver.streams.Offer(driver.health);
+  driver.streams.Offer(driver.health);
+  call.EndWrite();
+  call.EndWrite();
+  fuzz::Require(call.written().size() == 2);
+  for (const grpc::ByteBuffer& bytes_of_list : call.written()) {
+    Response response;
+    fuzz::Require(Parse(bytes_of_list, response));
+    fuzz::Require(response.devices_size() == static_cast<int>(driver.health->size()));
+  }
+  call.Cancel();
+}
+
+void GetInfo(Driver& driver, std::string_view bytes) {
+  fuzz::FakeCall call(bytes);
+  driver.handlers.at("/pluginregistration.Registration/GetInfo").run(call);
+  const auto info = call.Read<pluginregistration::PluginInfo>();
+  fuzz::Require(info.has_value() == Parsed<pluginregistration::InfoRequest>(bytes).has_value());
+  if (info) fuzz::Require(info->name() == "patchbay.dev" && info->supported_versions_size() == 4);
+}
+
+void Report(Driver& driver, std::string_view bytes) {
+  const auto report = Parsed<pluginregistration::RegistrationStatus>(bytes);
+  fuzz::FakeCall call(bytes);
+  driver.handlers.at("/pluginregistration.Registration/NotifyRegistrationStatus").run(call);
+  const auto response = call.Read<pluginregistration::RegistrationStatusResponse>();
+  fuzz::Require(response.has_value() == report.has_value());
+  if (report) fuzz::Require(driver.reported.has_value() == report->plugin_registered());
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0 || size > kMaxInput) return 0;
+  static Driver driver;
   const std::string_view bytes = fuzz::Text(data, size).substr(1);
+  const int calls = driver.observer->calls;
   switch (data[0]) {
     case 'p':
-      Call<PrepareResults, v1::NodePrepareResourcesRequest, v1::NodePrepareResourcesResponse>(
-          bytes);
+      CallClaims<claims_v1::NodePrepareResourcesRequest, claims_v1::NodePrepareResourcesResponse>(
+          driver, "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources", bytes);
       break;
     case 'P':
-      Call<PrepareResults, v1beta1::NodePrepareResourcesRequest,
-           v1beta1::NodePrepareResourcesResponse>(bytes);
+      CallClaims<claims_v1beta1::NodePrepareResourcesRequest,
+                 claims_v1beta1::NodePrepareResourcesResponse>(
+          driver, "/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin/NodePrepareResources", bytes);
       break;
     case 'u':
-      Call<UnprepareResults, v1::NodeUnprepareResourcesRequest, v1::NodeUnprepareResourcesResponse>(
-          bytes);
+      CallClaims<claims_v1::NodeUnprepareResourcesRequest,
+                 claims_v1::NodeUnprepareResourcesResponse>(
+          driver, "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodeUnprepareResources", bytes);
       break;
     case 'U':
-      Call<UnprepareResults, v1beta1::NodeUnprepareResourcesRequest,
-           v1beta1::NodeUnprepareResourcesResponse>(bytes);
+      CallClaims<claims_v1beta1::NodeUnprepareResourcesRequest,
+                 claims_v1beta1::NodeUnprepareResourcesResponse>(
+          driver, "/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin/NodeUnprepareResources", bytes);
       break;
+    case 'h':
+      WatchHealth<v1::NodeWatchResourcesResponse>(
+          driver, "/v1.DRAResourceHealth/NodeWatchResources", bytes);
+      break;
+    case 'H':
+      WatchHealth<v1alpha1::NodeWatchResourcesResponse>(
+          driver, "/v1alpha1.DRAResourceHealth/NodeWatchResources", bytes);
+      break;
+    case 'g': GetInfo(driver, bytes); break;
+    case 'r': Report(driver, bytes); break;
     default: return -1;
   }
+  fuzz::Require(driver.observer->calls <= calls + 1 && driver.observer->streams == 0);
   return 0;
 }

@@ -47,6 +47,13 @@ SEEDS = {
         claims { namespace: "default" uid: "3f2c-12" name: "abc" }"""),
     ("dra_plugin", "unprepare_beta"): ("U", "k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourcesRequest", """
         claims { namespace: "default" uid: "3f2c-11" name: "ab" }"""),
+    ("dra_plugin", "health"): ("h", "v1.NodeWatchResourcesRequest", ""),
+    ("dra_plugin", "health_alpha"): ("H", "v1alpha1.NodeWatchResourcesRequest", ""),
+    ("dra_plugin", "info"): ("g", "pluginregistration.InfoRequest", ""),
+    ("dra_plugin", "registered"): ("r", "pluginregistration.RegistrationStatus",
+                                   "plugin_registered: true"),
+    ("dra_plugin", "not_registered"): ("r", "pluginregistration.RegistrationStatus",
+                                       'error: "no\\nversion\\033 matches"'),
     ("register", "good"): ("", "v1beta1.RegisterRequest", """
         version: "v1beta1" endpoint: "patchbay-0.sock" resource_name: "fpga.example.com/U_250.x"
         options { pre_start_required: true get_preferred_allocation_available: true }"""),

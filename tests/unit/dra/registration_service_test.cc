@@ -1,17 +1,17 @@
 // Registration, requested by a client over a real socket as the kubelet does.
 
-#include "dra/registration_server.h"
+#include "dra/registration_service.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "dra_test_support.h"
 #include "pluginregistration.grpc.pb.h"
+#include "rpc/unix_server.h"
 #include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
@@ -23,15 +23,16 @@ using pluginregistration::Registration;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class RegistrationServerTest : public test::DraTest {
+class RegistrationServiceTest : public test::DraTest {
  protected:
-  RegistrationServerTest() {
-    auto server = RegistrationServer::Start(test::StartRpc(), tree_.path("a-reg.sock"),
-                                            "gpu.example.com", "/plugins/gpu.example.com/dra.sock",
-                                            observer_, [this](const Status& status) {
-                                              const std::lock_guard lock(mutex_);
-                                              statuses_.push_back(status);
-                                            });
+  RegistrationServiceTest() {
+    auto server = UnixServer::Start(
+        test::StartRpc(), tree_.path("a-reg.sock"),
+        RegistrationHandlers("gpu.example.com", "/plugins/gpu.example.com/dra.sock", observer_,
+                             [this](const Status& status) {
+                               const std::lock_guard lock(mutex_);
+                               statuses_.push_back(status);
+                             }));
     EXPECT_TRUE(server);
     server_ = *std::move(server);
     stub_ = test::ConnectToDriver<Registration>(server_->socket());
@@ -54,11 +55,11 @@ class RegistrationServerTest : public test::DraTest {
       std::make_shared<test::RecordingDriverObserver>();
   std::mutex mutex_;
   std::vector<Status> statuses_;
-  std::unique_ptr<RegistrationServer> server_;
+  std::unique_ptr<UnixServer> server_;
   std::unique_ptr<Registration::Stub> stub_;
 };
 
-TEST_F(RegistrationServerTest, DescribesTheDriver) {
+TEST_F(RegistrationServiceTest, DescribesTheDriver) {
   PluginInfo info;
   ASSERT_TRUE(stub_->GetInfo(test::DraContext().get(), {}, &info).ok());
   EXPECT_EQ(info.type(), "DRAPlugin");
@@ -71,7 +72,7 @@ TEST_F(RegistrationServerTest, DescribesTheDriver) {
   EXPECT_TRUE(observer_->Await("GetInfo OK"));
 }
 
-TEST_F(RegistrationServerTest, ReportsEachResult) {
+TEST_F(RegistrationServiceTest, ReportsEachResult) {
   Notify(true, "");
   Notify(false, "versions do not match");
   Notify(false, "");
@@ -89,7 +90,7 @@ TEST_F(RegistrationServerTest, ReportsEachResult) {
   EXPECT_TRUE(observer_->Await("NotifyRegistrationStatus OK", 4));
 }
 
-TEST_F(RegistrationServerTest, BoundsAndEscapesTheReason) {
+TEST_F(RegistrationServiceTest, BoundsAndEscapesTheReason) {
   Notify(false, std::string(5000, 'x') + "end");
   Notify(false, "two\nlines");
   const auto results = statuses();
@@ -98,7 +99,7 @@ TEST_F(RegistrationServerTest, BoundsAndEscapesTheReason) {
   EXPECT_EQ(results[1].error().message.find('\n'), std::string::npos);
 }
 
-TEST_F(RegistrationServerTest, RejectsAbsurdlyLargeReports) {
+TEST_F(RegistrationServiceTest, RejectsAbsurdlyLargeReports) {
   pluginregistration::RegistrationStatus report;
   report.set_error(std::string(1 << 20, 'x'));
   pluginregistration::RegistrationStatusResponse response;
@@ -108,12 +109,6 @@ TEST_F(RegistrationServerTest, RejectsAbsurdlyLargeReports) {
   EXPECT_TRUE(statuses().empty());
   Notify(true, "");
   EXPECT_EQ(statuses().size(), 1U);
-}
-
-TEST_F(RegistrationServerTest, RemovesItsSocketAtTheEnd) {
-  EXPECT_TRUE(std::filesystem::is_socket(tree_.path("a-reg.sock")));
-  server_.reset();
-  EXPECT_FALSE(std::filesystem::exists(tree_.path("a-reg.sock")));
 }
 
 }  // namespace
