@@ -145,6 +145,17 @@ int WithTemporary(int directory, std::string_view text, Use use) {
   return error;
 }
 
+/// Returns the errno value with which Replace would fail: for a directory, or for a file that
+/// nobody may change. Returns 0 otherwise.
+int CheckReplaceable(int directory, const std::string& name) {
+  struct stat info;
+  if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+  if (S_ISDIR(info.st_mode)) return EISDIR;
+  if (!S_ISREG(info.st_mode)) return 0;
+  const UniqueFd fd(openat(directory, name.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  return fd || errno == ENOENT || errno == ETXTBSY ? 0 : errno;
+}
+
 /// Returns 0 or an errno value.
 int Replace(int directory, const std::string& name, std::string_view text) {
   const int error = WithTemporary(directory, text, [&](const std::string& temporary) {
@@ -183,12 +194,15 @@ Status CdiDirectory::CheckWritable() const {
   return CannotWrite(path_, errno);
 }
 
-Status CdiDirectory::CheckRoom(const CdiSpec& spec) const {
+Status CdiDirectory::CheckRoom(const std::string& name, const CdiSpec& spec) const {
   const std::string text = TRY(CdiToJson(spec));
   const UniqueFd directory = OpenOrCreateDirectory(path_);
   if (!directory) return CannotWrite(path_, errno);
   const int error = WithTemporary(directory.get(), text, [](const std::string&) { return 0; });
   if (error != 0) return CannotWrite(path_, error);
+  if (const int in_the_way = CheckReplaceable(directory.get(), name)) {
+    return CannotWrite(format("{}/{}", path_, name), in_the_way);
+  }
   return {};
 }
 

@@ -31,8 +31,9 @@ class CdiDirectory {
   /// to.
   Status CheckWritable() const;
 
-  /// Fails as Write does if there is no room for a file with this spec.
-  Status CheckRoom(const CdiSpec& spec) const;
+  /// Fails as Write does if there is no room for a file with this spec, or if the file that Write
+  /// would replace cannot be replaced.
+  Status CheckRoom(const std::string& name, const CdiSpec& spec) const;
 
   /// Fails with kNotFound if the file or the directory does not exist, and with kInvalid if the
   /// file was not written by Write.

@@ -35,7 +35,9 @@ class ClaimFiles {
     return directory_.Write(ClaimFileName(driver_, uid), spec);
   }
   Status CheckWritable() const { return directory_.CheckWritable(); }
-  Status CheckRoom(const CdiSpec& spec) const { return directory_.CheckRoom(spec); }
+  Status CheckRoom(const std::string& uid, const CdiSpec& spec) const {
+    return directory_.CheckRoom(ClaimFileName(driver_, uid), spec);
+  }
   /// Succeeds if the file does not exist.
   Status Remove(const std::string& uid) const {
     return directory_.Remove(ClaimFileName(driver_, uid));

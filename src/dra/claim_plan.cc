@@ -93,6 +93,7 @@ Status ClaimPlanner::Check(const ClaimRequest& request) const {
 Result<std::vector<int>> ClaimPlanner::TakeReplicas(const AllocatedDevice& allocated,
                                                     const ClaimKey& claim, int replicas) const {
   if (allocated.admin_access) return std::vector<int>{0};
+  // Replicas beyond those of the configuration are counted: before a reload, there were more.
   std::map<int, const ClaimKey*> taken;
   std::vector<int> had;
   for (std::size_t i = 0; i < prepared_.size(); ++i) {
@@ -100,6 +101,9 @@ Result<std::vector<int>> ClaimPlanner::TakeReplicas(const AllocatedDevice& alloc
     if (device.pool != allocated.pool || device.device != allocated.device) continue;
     if (device.admin_access) continue;
     const bool is_taken = i >= planned_from_ || owner.uid != claim.uid;
+    // Only exclusive allocations have no share ID.
+    const bool is_exclusive = device.share_id.empty() || allocated.share_id.empty();
+    if (is_taken && is_exclusive) return NoFreeReplica(claim, owner, false);
     for (const int replica : device.replicas) {
       if (is_taken) taken.emplace(replica, &owner);
     }
@@ -115,7 +119,7 @@ Result<std::vector<int>> ClaimPlanner::TakeReplicas(const AllocatedDevice& alloc
   std::ranges::for_each(had, add);
   const auto wanted = allocated.slots;
   for (int replica = 0; replica < replicas && std::ssize(free) < wanted; ++replica) add(replica);
-  if (std::ssize(free) >= wanted) {
+  if (std::ssize(free) >= wanted && std::ssize(taken) + wanted <= replicas) {
     free.resize(static_cast<std::size_t>(wanted));
     std::ranges::sort(free);
     return free;

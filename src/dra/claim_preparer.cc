@@ -270,7 +270,10 @@ void ClaimPreparer::OnRendered(Task& task) {
   const auto readable = ReadClaimSpec(task.spec, files_.driver(), task.claim.uid);
   if (!readable) return FailTask(task, readable.error());
   InPool(
-      task, [files = files_, spec_of_claim = task.spec] { return files.CheckRoom(spec_of_claim); },
+      task,
+      [files = files_, uid = task.claim.uid, spec_of_claim = task.spec] {
+        return files.CheckRoom(uid, spec_of_claim);
+      },
       [this](Task& checked, Status room) {
         if (!room) return FailTask(checked, std::move(room).error());
         RunPrepareHooks(checked);

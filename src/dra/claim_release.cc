@@ -36,7 +36,11 @@ void ClaimPreparer::StartUnprepare(Task& task) {
                    {{"claim", ClaimName(locked.claim)}, {"reason", prepared.error().message}});
       return Remove(locked);
     }
-    if (!*prepared) return Finish(locked, {});
+    if (!*prepared) {
+      // Another process may prepare the claim again, with hooks that must be released.
+      released_.erase(locked.claim.uid);
+      return Finish(locked, {});
+    }
     if (released_.contains(locked.claim.uid)) return Remove(locked);
     locked.prepared = *std::move(prepared);
     std::vector<std::string> devices;

@@ -1,6 +1,10 @@
 // TreeBuilder receives the events of nlohmann-json and builds the tree itself, so that the bounds
 // are checked before memory is used. It keeps a pointer to each open array or object. The pointers
 // stay valid, because only the innermost one grows.
+//
+// Objects of the API have parts that belong to others, such as the parameters of another driver. So
+// an object with a key twice, and one that is nested too deep, fails only if it is read: it becomes
+// a binary value, which JSON does not have, with the reason.
 
 #include "dra/json_fields.h"
 
@@ -19,18 +23,26 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxNesting = 32;
 
+/// Returns a value that fails for this reason when it is read.
+Json Unreadable(std::string_view reason) {
+  return Json::binary(Json::binary_t::container_type(reason.begin(), reason.end()));
+}
+/// Returns that reason; empty for all other values.
+std::string WhyUnreadable(const Json& json) {
+  if (!json.is_binary()) return "";
+  return {json.get_binary().begin(), json.get_binary().end()};
+}
+
 class TreeBuilder : public nlohmann::json_sax<Json> {
  public:
   explicit TreeBuilder(std::size_t max_values) : values_left_(max_values) {}
 
-  bool null() override { return Add(nullptr) != nullptr; }
-  bool boolean(bool value) override { return Add(value) != nullptr; }
-  bool number_integer(number_integer_t value) override { return Add(value) != nullptr; }
-  bool number_unsigned(number_unsigned_t value) override { return Add(value) != nullptr; }
-  bool number_float(number_float_t value, const string_t&) override {
-    return Add(value) != nullptr;
-  }
-  bool string(string_t& text) override { return Add(std::move(text)) != nullptr; }
+  bool null() override { return Add(nullptr); }
+  bool boolean(bool value) override { return Add(value); }
+  bool number_integer(number_integer_t value) override { return Add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return Add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return Add(value); }
+  bool string(string_t& text) override { return Add(std::move(text)); }
   bool binary(binary_t&) override { return false; }  // not in JSON
   bool start_object(std::size_t) override { return Open(Json::object()); }
   bool start_array(std::size_t) override { return Open(Json::array()); }
@@ -46,14 +58,17 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   const std::string& error() const { return error_; }
 
  private:
-  /// Returns null, and sets the error, if the value exceeds a bound.
-  Json* Add(Json value);
+  /// An array or object whose end was not reached.
+  struct Container {
+    Json* json;
+    std::string problem = {};  ///< why it must not be read; usually empty
+  };
+  /// Return false, and set the error, if the value exceeds a bound.
+  bool Add(Json value);
   bool Open(Json value);
-  bool Close() {
-    open_.pop_back();
-    return true;
-  }
+  bool Close();
   bool Count();
+  Json& Place(Json value);
   bool Reject(std::string error) {
     if (error_.empty()) error_ = std::move(error);
     return false;
@@ -61,8 +76,9 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
 
   std::size_t values_left_;
   Json root_;
-  std::vector<Json*> open_;
-  std::string key_;  ///< of the next value
+  std::vector<Container> open_;
+  std::size_t too_deep_ = 0;  ///< open arrays and objects that are not in the tree
+  std::string key_;           ///< of the next value
   std::string error_;
 };
 
@@ -72,34 +88,49 @@ bool TreeBuilder::Count() {
   return true;
 }
 
-Json* TreeBuilder::Add(Json value) {
-  if (!Count()) return nullptr;
-  if (open_.empty()) {
-    root_ = std::move(value);
-    return &root_;
-  }
-  Json& parent = *open_.back();
-  if (parent.is_array()) {
-    parent.push_back(std::move(value));
-    return &parent.back();
-  }
-  return &(parent[key_] = std::move(value));
+/// Adds a value to the innermost array or object.
+Json& TreeBuilder::Place(Json value) {
+  if (open_.empty()) return root_ = std::move(value);
+  Json& parent = *open_.back().json;
+  if (!parent.is_array()) return parent[key_] = std::move(value);
+  parent.push_back(std::move(value));
+  return parent.back();
+}
+
+bool TreeBuilder::Add(Json value) {
+  if (!Count()) return false;
+  if (too_deep_ == 0) Place(std::move(value));
+  return true;
 }
 
 bool TreeBuilder::Open(Json value) {
-  if (open_.size() >= kMaxNesting) {
-    return Reject(format("is nested deeper than {} levels", kMaxNesting));
+  if (!Count()) return false;
+  if (too_deep_ > 0 || open_.size() >= kMaxNesting) {
+    ++too_deep_;
+    open_.back().problem = format("is nested deeper than {} levels", kMaxNesting);
+  } else {
+    open_.push_back({&Place(std::move(value))});
   }
-  Json* const added = Add(std::move(value));
-  if (added == nullptr) return false;
-  open_.push_back(added);
+  return true;
+}
+
+bool TreeBuilder::Close() {
+  if (too_deep_ > 0) {
+    --too_deep_;
+    return true;
+  }
+  const std::string problem = std::move(open_.back().problem);
+  if (!problem.empty()) *open_.back().json = Unreadable(problem);
+  open_.pop_back();
   return true;
 }
 
 bool TreeBuilder::key(string_t& name) {
   if (!Count()) return false;
-  if (open_.back()->contains(name)) {
-    return Reject(format("has the key \"{}\" twice", Truncate(name, 60)));
+  if (too_deep_ > 0) return true;
+  Container& object = open_.back();
+  if (object.json->contains(name)) {
+    object.problem = format("has the key \"{}\" twice", Truncate(name, 60));
   }
   key_ = std::move(name);
   return true;
@@ -128,6 +159,8 @@ Result<Json> ParseJsonObject(std::string_view text, const JsonBounds& bounds) {
   }
   TreeBuilder builder(bounds.max_values);
   if (!Json::sax_parse(text, &builder)) return Fail(ErrorKind::kInvalid, builder.error());
+  const std::string problem = WhyUnreadable(builder.root());
+  if (!problem.empty()) return Fail(ErrorKind::kInvalid, problem);
   if (!builder.root().is_object()) return Fail(ErrorKind::kInvalid, "is not a JSON object");
   return std::move(builder.root());
 }
@@ -161,8 +194,10 @@ Result<bool> BoolMember(const Json& object, const char* key) {
 
 Result<const Json*> ObjectMember(const Json& object, const char* key) {
   const Json* const member = FindJsonMember(object, key);
-  if (member != nullptr && !member->is_object()) return WrongMember(key, "an object");
-  return member;
+  if (member == nullptr || member->is_object()) return member;
+  const std::string problem = WhyUnreadable(*member);
+  if (problem.empty()) return WrongMember(key, "an object");
+  return Fail(ErrorKind::kInvalid, format("\"{}\" {}", key, problem));
 }
 
 Result<const Json*> ObjectsMember(const Json& object, const char* key, std::size_t max_size) {

@@ -94,6 +94,7 @@ struct PublishedSlice {
   SliceKey key;
   std::string driver;
   std::string node_name;  ///< empty if the slice is not of one node
+  std::string owner_uid;  ///< of the Node that owns the slice; empty if none does
   ResourceSlice slice;
   bool operator==(const PublishedSlice&) const = default;
 };

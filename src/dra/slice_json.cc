@@ -35,6 +35,8 @@ constexpr std::size_t kMaxApiText = 512;
 /// More than the API server accepts today.
 constexpr std::size_t kMaxDevicesRead = 1024;
 constexpr std::size_t kMaxTaintsRead = 64;
+constexpr std::size_t kMaxOwnersRead = 64;
+constexpr const char* kNodeKind = "Node";
 
 /// The API server cuts a longer prefix, possibly after a dot, which makes the name invalid.
 constexpr std::size_t kMaxGenerateName = 58;
@@ -127,7 +129,7 @@ OrderedJson SpecJson(const ResourceSlice& slice, const SliceOwner& owner) {
 
 OrderedJson OwnerJson(const SliceOwner& owner) {
   return OrderedJson::array({{{"apiVersion", "v1"},
-                              {"kind", "Node"},
+                              {"kind", kNodeKind},
                               {"name", owner.node_name},
                               {"uid", owner.node_uid},
                               {"controller", true}}});
@@ -275,6 +277,18 @@ Result<ResourceSlice> ReadSpec(const Json& spec) {
   return slice;
 }
 
+/// Returns the UID of the Node that owns the object; empty if there is none.
+Result<std::string> ReadOwnerUid(const Json& metadata) {
+  const Json* const owners = TRY(ObjectsMember(metadata, "ownerReferences", kMaxOwnersRead));
+  if (owners == nullptr) return std::string();
+  for (const Json& owner : *owners) {
+    if (TRY(TextMember(owner, "kind", kMaxApiText)) == kNodeKind) {
+      return TextMember(owner, "uid", kMaxApiText);
+    }
+  }
+  return std::string();
+}
+
 Result<PublishedSlice> ReadSlice(const Json& object) {
   // Items of a list have no kind of their own.
   const std::string kind = TRY(TextMember(object, "kind", kMaxApiText));
@@ -303,6 +317,7 @@ Result<PublishedSlice> ReadSlice(const Json& object) {
   published.key = std::move(*key);
   published.driver = TRY(TextMember(*spec, "driver", kMaxLabel));
   published.node_name = TRY(TextMember(*spec, "nodeName", kMaxSubdomain));
+  published.owner_uid = TRY(ReadOwnerUid(*metadata));
   published.slice = std::move(*slice);
   return published;
 }

@@ -50,7 +50,7 @@ std::optional<std::size_t> IndexOfName(std::string_view name) {
 class Planner {
  public:
   Planner(const std::string& pool, std::span<const SliceDevice> devices,
-          std::span<const PublishedSlice> published);
+          std::span<const PublishedSlice> published, std::string_view owner_uid);
   SlicePlan Plan();
 
  private:
@@ -66,6 +66,7 @@ class Planner {
 
   const std::string& pool_;
   const std::span<const SliceDevice> devices_;
+  const std::string_view owner_uid_;
   std::vector<const PublishedSlice*> published_;  ///< of the pool, the newest generation first
   std::int64_t generation_ = 0;                   ///< the highest published one
   /// Devices by name, as published with the highest generation.
@@ -76,8 +77,8 @@ class Planner {
 };
 
 Planner::Planner(const std::string& pool, std::span<const SliceDevice> devices,
-                 std::span<const PublishedSlice> published)
-    : pool_(pool), devices_(devices), is_placed_(devices.size()) {
+                 std::span<const PublishedSlice> published, std::string_view owner_uid)
+    : pool_(pool), devices_(devices), owner_uid_(owner_uid), is_placed_(devices.size()) {
   for (const PublishedSlice& slice : published) {
     if (slice.slice.pool != pool) continue;
     if (slice.slice.generation > kMaxGeneration) {
@@ -118,6 +119,7 @@ void Planner::KeepPlaces() {
 /// Returns whether a slice is written even if its devices stay as they are.
 bool Planner::IsChanged(const TargetSlice& target) const {
   if (target.current == nullptr || target.current->slice.generation != generation_) return true;
+  if (target.current->owner_uid != owner_uid_) return true;
   const auto& old = target.current->slice.devices;
   return !std::ranges::equal(old, target.members, [&](const SliceDevice& device, std::size_t i) {
     return device == devices_[i];
@@ -252,8 +254,8 @@ SlicePlan Planner::Plan() {
 }  // namespace
 
 SlicePlan PlanSlices(const std::string& pool, std::span<const SliceDevice> devices,
-                     std::span<const PublishedSlice> published) {
-  return Planner(pool, devices, published).Plan();
+                     std::span<const PublishedSlice> published, std::string_view owner_uid) {
+  return Planner(pool, devices, published, owner_uid).Plan();
 }
 
 }  // namespace patchbay

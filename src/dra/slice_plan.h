@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dra/resource_slice.h"
@@ -32,8 +33,9 @@ struct SlicePlan {
   bool IsEmpty() const { return deletions.empty() && updates.empty() && creations.empty(); }
 };
 
-/// Returns the writes after which the pool has exactly `devices`, whose names are distinct. Slices
-/// of other pools in `published` are ignored. Pure; independent of the order of `published`.
+/// Returns the writes after which the pool has exactly `devices`, whose names are distinct, in
+/// slices that the Node with the UID `owner_uid` owns. Slices of other pools in `published` are
+/// ignored. Pure; independent of the order of `published`.
 ///
 /// A device stays in its slice, new ones fill the slices that change anyway, and a slice without
 /// devices is deleted unless it is the only one. If one slice changes, it alone is updated, with
@@ -41,6 +43,6 @@ struct SlicePlan {
 /// the scheduler either sees the pool as it was, sees all of it as it shall be, or ignores it as
 /// incomplete.
 SlicePlan PlanSlices(const std::string& pool, std::span<const SliceDevice> devices,
-                     std::span<const PublishedSlice> published);
+                     std::span<const PublishedSlice> published, std::string_view owner_uid);
 
 }  // namespace patchbay

@@ -143,7 +143,8 @@ void SlicePublisher::OnEvents(const std::vector<WatchEvent>& events) {
 
 void SlicePublisher::ApplyEvents() {
   const std::vector<WatchEvent> events = std::exchange(held_events_, {});
-  std::set<std::string> changed;
+  std::set<std::string> edited;
+  std::set<std::string> deleted;
   for (const WatchEvent& event : events) {
     auto applied = store_.Apply(event);
     if (!applied) {
@@ -151,17 +152,20 @@ void SlicePublisher::ApplyEvents() {
                         {{"reason", applied.error().message}});
       continue;  // its last valid state counts; the next list leaves it out
     }
-    changed.merge(*applied);
+    (event.type == WatchEventType::kDeleted ? deleted : edited).merge(*applied);
   }
-  if (!changed.empty()) OnForeignChange(changed);
+  if (!edited.empty() || !deleted.empty()) OnForeignChange(edited, deleted);
 }
 
-/// Another client changed slices of these pools. Two clients that overwrite each other must not do
-/// so at full speed.
-void SlicePublisher::OnForeignChange(const std::set<std::string>& pools) {
+/// Another client changed slices of pools. Two clients that overwrite each other must not do so at
+/// full speed. Deletions are no such dispute: the kubelet deletes all slices one by one when it
+/// starts.
+void SlicePublisher::OnForeignChange(const std::set<std::string>& edited,
+                                     const std::set<std::string>& deleted) {
   const Loop::Time now = deps_.loop.Now();
   for (auto& [name, pool] : pools_) {
-    if (!pools.contains(name)) continue;
+    if (deleted.contains(name)) pool.is_dirty = true;
+    if (!edited.contains(name)) continue;
     pool.is_dirty = true;
     pool.is_foreign = true;
     if (now - pool.last_foreign > 2 * kMaxCorrection) pool.corrections = 0;
@@ -199,7 +203,7 @@ bool SlicePublisher::StartPlan() {
   std::optional<Loop::Time> next;
   auto obsolete = ObsoleteSlices(next);
   if (!obsolete.empty() && deletion_not_before_ <= deps_.loop.Now()) {
-    Begin("", {.deletions = std::move(obsolete), .updates = {}, .creations = {}});
+    Begin("", {.deletions = std::move(obsolete), .updates = {}, .creations = {}}, false);
     return true;
   }
   if (!obsolete.empty()) next = std::min(next.value_or(deletion_not_before_), deletion_not_before_);
@@ -248,7 +252,8 @@ std::vector<SliceKey> SlicePublisher::ObsoleteSlices(std::optional<Loop::Time>& 
 bool SlicePublisher::StartPlanOf(const std::string& name, Pool& pool) {
   if (!pool.wanted) pool.wanted = functions_.pool_of(name);
   if (!pool.wanted) return false;
-  SlicePlan plan = PlanSlices(name, pool.wanted->devices, store_.SlicesOf(name));
+  const auto published = store_.SlicesOf(name);
+  SlicePlan plan = PlanSlices(name, pool.wanted->devices, published, owner_.node_uid);
   pool.is_dirty = false;
   const bool is_changed = std::exchange(pool.is_changed, false);
   const bool is_correction = std::exchange(pool.is_foreign, false) && !is_changed;
@@ -256,16 +261,19 @@ bool SlicePublisher::StartPlanOf(const std::string& name, Pool& pool) {
     pool.wanted.reset();
     return false;
   }
-  Begin(name, std::move(plan));
+  // The node may have been created again, with another UID.
+  const bool needs_node =
+      !plan.creations.empty() || std::ranges::any_of(published, [&](const PublishedSlice& slice) {
+        return slice.owner_uid != owner_.node_uid;
+      });
+  Begin(name, std::move(plan), needs_node);
   if (is_correction) ++pool.corrections;
   execution_->is_correction = is_correction;
   execution_->is_change = is_changed;
   return true;
 }
 
-void SlicePublisher::Begin(std::string pool, SlicePlan plan) {
-  // The node may have been created again, with another UID.
-  const bool needs_node = !plan.creations.empty();
+void SlicePublisher::Begin(std::string pool, SlicePlan plan, bool needs_node) {
   execution_ =
       Execution{.pool = std::move(pool), .plan = std::move(plan), .needs_node = needs_node};
 }
@@ -307,8 +315,14 @@ void SlicePublisher::OnNode(const ApiResult& result) {
                        format("the Node {}: {}", options_.node_name, uid.error().message)});
   policy_.Reset();
   request_error_.clear();
+  const bool is_other = owner_.node_uid != *uid;
   owner_.node_uid = *std::move(uid);
-  if (execution_) execution_->needs_node = false;
+  if (!execution_) return;
+  execution_->needs_node = false;
+  if (!is_other) return;
+  // The plan was for slices of the former node.
+  DropExecution();
+  retry_not_before_ = deps_.loop.Now() + kMinInterval;
 }
 
 void SlicePublisher::Probe() {

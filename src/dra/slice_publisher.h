@@ -138,14 +138,14 @@ class SlicePublisher {
   void OnWatching();
   void OnEvents(const std::vector<WatchEvent>& events);
   void ApplyEvents();
-  void OnForeignChange(const std::set<std::string>& pools);
+  void OnForeignChange(const std::set<std::string>& edited, const std::set<std::string>& deleted);
   void Relist();
   void WakeAt(Loop::Time when);
   void Advance();
   bool StartPlan();
   std::vector<SliceKey> ObsoleteSlices(std::optional<Loop::Time>& next);
   bool StartPlanOf(const std::string& name, Pool& pool);
-  void Begin(std::string pool, SlicePlan plan);
+  void Begin(std::string pool, SlicePlan plan, bool needs_node);
   void DropExecution();
   void Send(ApiRequest request, std::function<void(const ApiResult&)> done);
   void ReadNode();

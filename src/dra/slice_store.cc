@@ -44,7 +44,8 @@ std::set<std::string> SliceStore::Put(PublishedSlice slice) {
   const std::optional<PublishedSlice> old = Take(slice.key.name);
   if (!old && pool_of_.size() >= kMaxSlices) return {};
   std::set<std::string> changed;
-  if (!old || old->slice != slice.slice || old->key.uid != slice.key.uid) {
+  if (!old || old->slice != slice.slice || old->key.uid != slice.key.uid ||
+      old->owner_uid != slice.owner_uid) {
     changed.insert(slice.slice.pool);
     if (old) changed.insert(old->slice.pool);
   }

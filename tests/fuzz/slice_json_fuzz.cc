@@ -26,7 +26,7 @@ void RequireSlice(const PublishedSlice& read) {
     const auto is_same = [&](const SliceDevice& other) { return other.name == device.name; };
     if (std::none_of(devices.begin(), devices.end(), is_same)) devices.push_back(device);
   }
-  const SlicePlan plan = PlanSlices(own.pool, devices, {&read, 1});
+  const SlicePlan plan = PlanSlices(own.pool, devices, {&read, 1}, read.owner_uid);
   std::size_t planned = 0;
   for (const SliceUpdate& update : plan.updates) planned += update.slice.devices.size();
   for (const SliceCreation& creation : plan.creations) planned += creation.slice.devices.size();

@@ -198,8 +198,8 @@ TEST_F(CdiDirectoryOnTmpfs, ReportsAFullFileSystemAndKeepsThePreviousFile) {
   large.devices[0].edits.env["A"] = std::string(20'000, 'a');
   EXPECT_THAT(directory_.Write("a.json", large).error().message,
               HasSubstr("No space left on device; free space"));
-  EXPECT_TRUE(directory_.CheckRoom(Spec()));
-  EXPECT_THAT(directory_.CheckRoom(large).error().message, HasSubstr("No space left"));
+  EXPECT_TRUE(directory_.CheckRoom("a.json", Spec()));
+  EXPECT_THAT(directory_.CheckRoom("a.json", large).error().message, HasSubstr("No space left"));
   EXPECT_EQ(directory_.Read("a.json").value(), Spec());
   EXPECT_THAT(Names(), ElementsAre("a.json"));
 }

@@ -163,6 +163,34 @@ TEST_F(PlanClaimsTest, KeepsTheSlotsOfAClaimThatIsPreparedAgain) {
   EXPECT_THAT(Plan(Request("mine", {Fuse("y")})).value().requests[0].units, ElementsAre("fuse::0"));
 }
 
+/// A reload has lowered the number of replicas while claims hold them.
+TEST_F(PlanClaimsTest, CountsSlotsBeyondTheReplicasOfTheConfiguration) {
+  for (const char* name : {"x", "y", "z"}) Prepare(Request(name, {Fuse(name)}));
+  prepared_.erase(prepared_.begin());  // fuse::1 and fuse::2 are left
+  const NamedDevices fewer(SnapshotOf({Listed("fuse")}, 2, "example.com/fuse"));
+  pools_[kFuse] = &fewer;
+  const Error error = ErrorOf(Request("mine", {Fuse("v")}));
+  EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(error.message, HasSubstr("has too few free slots"));
+  prepared_.pop_back();
+  EXPECT_THAT(Plan(Request("mine", {Fuse("v")})).value().requests[0].units, ElementsAre("fuse::0"));
+}
+
+/// A reload has made a shared device exclusive, or an exclusive one shared, while a claim holds it.
+TEST_F(PlanClaimsTest, SharesNoDeviceWithAnExclusiveClaim) {
+  Prepare(Request("sharing", {Fuse("x"), Fuse("y")}));
+  prepared_.erase(prepared_.begin());
+  const NamedDevices single(SnapshotOf({Listed("fuse")}, 1, "example.com/fuse"));
+  pools_[kFuse] = &single;
+  EXPECT_THAT(ErrorOf(Request("mine", {Fuse("")})).message,
+              HasSubstr("is already prepared for the ResourceClaim default/sharing"));
+  prepared_.clear();
+  Prepare(Request("alone", {Fuse("")}));
+  pools_[kFuse] = &fuse_;
+  EXPECT_THAT(ErrorOf(Request("mine", {Fuse("z")})).message,
+              HasSubstr("is already prepared for the ResourceClaim default/alone"));
+}
+
 TEST_F(PlanClaimsTest, PreparesAnExclusiveDeviceAgainForTheSameClaim) {
   Prepare(Request("mine", {Serial("a")}));
   EXPECT_THAT(Plan(Request("mine", {Serial("a")})).value().requests[0].units, ElementsAre("a"));

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -124,6 +125,18 @@ TEST_F(ClaimPreparerFilesTest, RunsNoHookIfTheDirectoryIsFull) {
   EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
   EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
   EXPECT_EQ(umount(cdi_dir_.c_str()), 0);
+}
+
+TEST_F(ClaimPreparerFilesTest, RunsNoHookIfADirectoryIsInPlaceOfTheFile) {
+  tree_.Dir("cdi");
+  tree_.Dir("cdi/" + FileOf("mine"));
+  Allocate("mine", "a");
+  EXPECT_THAT(ErrorOf("mine"),
+              HasSubstr(FileOf("mine") + ": Is a directory; remove this directory"));
+  EXPECT_THAT(Runs(), IsEmpty());
+  std::filesystem::remove(format("{}/{}", cdi_dir_, FileOf("mine")));
+  EXPECT_EQ(ErrorOf("mine"), "prepared");
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
 }
 
 TEST_F(ClaimPreparerFilesTest, DoesNotTouchFilesOfOthers) {

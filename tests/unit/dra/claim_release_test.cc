@@ -73,6 +73,21 @@ TEST_F(ClaimReleaseTest, AFileThatCannotBeRemovedDoesNotKeepTheDevice) {
   EXPECT_THAT(Files(), IsEmpty());
 }
 
+/// An administrator has removed the file, and another process has prepared the claim again.
+TEST_F(ClaimReleaseTest, ReleasesAClaimAgainThatWasPreparedAgainByAnotherProcess) {
+  ASSERT_EQ(ErrorOf("one"), "prepared");
+  const std::string file = TextOf(FileOf("one"));
+  if (!MakeReadOnly()) GTEST_SKIP() << "cannot mount here";
+  const Status kept = Unprepare("one");
+  MakeWritable();
+  ASSERT_FALSE(kept);
+  tree_.Remove("cdi/" + FileOf("one"));
+  EXPECT_TRUE(Unprepare("one"));
+  tree_.File("cdi/" + FileOf("one"), file);
+  EXPECT_TRUE(Unprepare("one"));
+  EXPECT_THAT(Runs(), ElementsAre("release a", "release a"));
+}
+
 /// Otherwise the pod would never end.
 TEST_F(ClaimReleaseTest, AHookThatFailsAfterTheDeadlineDoesNotRunAgain) {
   ASSERT_EQ(mkfifo(tree_.path("begun").c_str(), 0600), 0);

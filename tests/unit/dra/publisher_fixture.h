@@ -143,6 +143,13 @@ class PublisherFixture : public testing::Test {
   std::vector<Json> Slices() const {
     return Json::parse(server_->Call("GET", kSlices).body)["items"];
   }
+  std::string NodeUid() const {
+    const Json node = Json::parse(server_->Call("GET", "/api/v1/nodes/" + node_name_).body);
+    return node["metadata"]["uid"];
+  }
+  static std::string OwnerUid(const Json& slice) {
+    return slice["metadata"]["ownerReferences"].at(0)["uid"];
+  }
   /// Returns all devices, in the order of the slices, and their names.
   std::vector<Json> FullDevices() const {
     std::vector<Json> devices;

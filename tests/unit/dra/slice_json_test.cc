@@ -114,7 +114,7 @@ TEST(DeletionJson, AppliesToOneVersionOnly) {
 TEST(ParseSlice, ReadsWhatPatchbayWrites) {
   const auto parsed = ParseSlice(FullJson());
   ASSERT_TRUE(parsed) << parsed.error().message;
-  EXPECT_EQ(*parsed, (PublishedSlice{kKey, "patchbay.dev", "node1", FullSlice()}));
+  EXPECT_EQ(*parsed, (PublishedSlice{kKey, "patchbay.dev", "node1", kOwner.node_uid, FullSlice()}));
   EXPECT_EQ(parsed->slice.devices[0].taints[0].time_added, "2026-11-22T10:00:00Z");
 }
 
@@ -129,6 +129,21 @@ TEST(ParseSlice, ReadsWhatTheApiServerAdds) {
     object["spec"]["devices"][1]["capacity"]["slots"]["value"] = "50";
   });
   EXPECT_EQ(ParseSlice(text).value().slice, FullSlice());
+}
+
+TEST(ParseSlice, ReadsTheNodeAmongTheOwners) {
+  const auto owner_of = [](const json& owners) {
+    return ParseSlice(
+        Changed([&](json& object) { object["metadata"]["ownerReferences"] = owners; }));
+  };
+  const json pod = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", "p"}, {"uid", "pod-uid"}};
+  const json node = {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", "n"}, {"uid", "node-uid"}};
+  EXPECT_EQ(owner_of(json::array({pod, node})).value().owner_uid, "node-uid");
+  EXPECT_EQ(owner_of(json::array({pod})).value().owner_uid, "");
+  EXPECT_EQ(owner_of(json::array()).value().owner_uid, "");
+  EXPECT_EQ(owner_of(nullptr).value().owner_uid, "");
+  EXPECT_FALSE(owner_of("node-uid"));
+  EXPECT_FALSE(owner_of(json::array({{{"kind", "Node"}, {"uid", 7}}})));
 }
 
 TEST(ParseSlice, ReadsLargeNumbersOfSlotsAsTheApiServerWritesThem) {

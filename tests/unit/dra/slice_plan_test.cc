@@ -19,6 +19,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr char kPool[] = "node-1/example.com/serial";
+constexpr char kOwnerUid[] = "node-uid";
 
 SliceDevice Numbered(int number, std::int64_t version = 0) {
   SliceDevice device{.name = format("d{:05}", number)};
@@ -50,6 +51,7 @@ class Server {
     const auto at = Find(update.key);
     if (at == slices_.end()) return;
     at->slice = update.slice;
+    at->owner_uid = kOwnerUid;
     at->key.resource_version = std::to_string(++version_);
   }
   void Create(const SliceCreation& creation) {
@@ -58,6 +60,7 @@ class Server {
                         format("uid-{}", version_), std::to_string(version_)},
                        "patchbay.dev",
                        "node-1",
+                       kOwnerUid,
                        creation.slice});
   }
 
@@ -117,7 +120,7 @@ View ViewOf(const std::vector<SliceDevice>& devices) {
 }
 
 SlicePlan PlanFor(const Server& server, const std::vector<SliceDevice>& devices) {
-  return PlanSlices(kPool, devices, server.slices());
+  return PlanSlices(kPool, devices, server.slices(), kOwnerUid);
 }
 
 /// Returns a server that has published the devices.
@@ -284,6 +287,8 @@ TEST(PlanSlices, RevertsChangesOfOthers) {
        [](Server& s) { s.slices()[1].slice.devices.push_back(s.slices()[0].slice.devices[0]); }},
       {"count", [](Server& s) { s.slices()[1].slice.slice_count = 7; }},
       {"generation", [](Server& s) { s.slices()[1].slice.generation = 7; }},
+      {"no owner", [](Server& s) { s.slices()[0].owner_uid.clear(); }},
+      {"owner", [](Server& s) { s.slices()[1].owner_uid = "uid-of-another-node"; }},
       {"order", [](Server& s) { std::ranges::reverse(s.slices()[0].slice.devices); }},
       {"copy",
        [](Server& s) {

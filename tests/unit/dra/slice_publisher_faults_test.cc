@@ -211,8 +211,45 @@ TEST_F(PublisherFaultsTest, BelongsToANodeThatWasCreatedAgain) {
   ASSERT_TRUE(AwaitNotice());
   CreateNode();
   ASSERT_TRUE(AwaitDevices({"a"}));
-  const Json node = Json::parse(server_->Call("GET", "/api/v1/nodes/node-1").body);
-  EXPECT_EQ(Slices().at(0)["metadata"]["ownerReferences"][0]["uid"], node["metadata"]["uid"]);
+  EXPECT_EQ(OwnerUid(Slices().at(0)), NodeUid());
+}
+
+/// Another process has published for the new node already: its slice stays as it is.
+TEST_F(PublisherFaultsTest, DoesNotGiveSlicesBackToAFormerNode) {
+  ServeDevices({Listed("a")});
+  Json slice = Slices().at(0);
+  EXPECT_EQ(server_->Call("DELETE", "/api/v1/nodes/node-1").status, 200);
+  CreateNode();
+  slice["metadata"] = {{"name", slice["metadata"]["name"]},
+                       {"ownerReferences", slice["metadata"]["ownerReferences"]}};
+  slice["metadata"]["ownerReferences"][0]["uid"] = NodeUid();
+  EXPECT_EQ(server_->Call("POST", kSlices, slice).status, 201);
+  ASSERT_TRUE(AwaitNotice());
+  ASSERT_TRUE(AwaitCurrent());
+  for (const Json& current : Slices()) EXPECT_EQ(OwnerUid(current), NodeUid());
+  EXPECT_THAT(Devices(), ElementsAre("a"));
+}
+
+/// The kubelet deletes the slices one by one, slower than they come back.
+TEST_F(PublisherFaultsTest, RestoresEachOfManyDeletedSlicesWithinASecond) {
+  ServeDevices({Listed("a")});
+  for (int i = 0; i < 6; ++i) {
+    DeleteSlice();
+    ASSERT_TRUE(AwaitNotice());
+    const auto deleted = loop_.Now();
+    ASSERT_TRUE(AwaitDevices({"a"}));
+    EXPECT_LE(loop_.Now() - deleted, std::chrono::seconds(1)) << i;
+  }
+}
+
+/// Without their owner, slices would stay when the node is deleted.
+TEST_F(PublisherFaultsTest, PutsARemovedOwnerRight) {
+  ServeDevices({Listed("a")});
+  EditSlice([](Json& slice) { slice["metadata"].erase("ownerReferences"); });
+  ASSERT_TRUE(AwaitNotice());
+  ASSERT_TRUE(AwaitCurrent());
+  EXPECT_EQ(OwnerUid(Slices().at(0)), NodeUid());
+  EXPECT_THAT(Writes(), ElementsAre("create 201", "update 200"));
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ PublishedSlice Slice(const std::string& name, const std::string& version,
   return {{name, "u-" + name, version},
           "patchbay.dev",
           "node-1",
+          "node-uid",
           {.pool = "p", .devices = {{.name = device}}}};
 }
 
