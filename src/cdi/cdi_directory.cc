@@ -145,8 +145,8 @@ int WithTemporary(int directory, std::string_view text, Use use) {
   return error;
 }
 
-/// Returns the errno value with which Replace would fail: for a directory, or for a file that
-/// nobody may change. Returns 0 otherwise.
+/// Returns the errno value with which Replace would fail: for a directory, or for a file with the
+/// immutable attribute. Returns 0 otherwise.
 int CheckReplaceable(int directory, const std::string& name) {
   struct stat info;
   if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return 0;

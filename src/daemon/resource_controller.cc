@@ -153,7 +153,7 @@ void ResourceController::OnHolders(const HoldersReport& report) {
 void ResourceController::OnClaimed(const std::set<std::string>& devices) {
   if (ended_) return;
   claimed_ = devices.size();
-  inventory_.SetHeld(devices);
+  if (inventory_.SetClaimed(devices, deps_.plugin.loop.Now())) return Publish(true);
   AwaitExpiry();
 }
 

@@ -147,7 +147,7 @@ Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& 
   }
   const ListedDevice* const listed = pool->second->Find(allocated.device);
   const ResourceSpec& spec = *pool->second->snapshot().spec;
-  if (listed == nullptr) {
+  if (listed == nullptr || listed->is_missing) {
     return Fail(ErrorKind::kNotFound,
                 format("does not exist on this node; \"patchbay devices {}\" lists those that do; "
                        "connect it again, or {}",

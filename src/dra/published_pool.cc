@@ -48,35 +48,6 @@ std::string WhyNotServed(const ResourceSpec& spec, const ServerFeatures& feature
   return "";
 }
 
-/// Adds the allocated devices that the snapshot does not have: they were removed while the daemon
-/// did not run. A shared one whose taint is dropped is left out, since other claims could get it.
-void AddForgotten(const PoolInput& input, PublishedPool& pool) {
-  const Snapshot& snapshot = input.devices.snapshot();
-  const bool is_shared = snapshot.spec->replicas > 1;
-  if (is_shared && !input.features.taints) return;
-  for (const std::string& id : input.allocated) {
-    SliceDevice device{.name = SliceDeviceName(id)};
-    const bool is_known = FindDevice(snapshot, id) != nullptr;
-    const bool is_taken = std::ranges::any_of(
-        pool.devices, [&](const SliceDevice& other) { return other.name == device.name; });
-    if (is_known || is_taken || input.devices.Find(device.name) != nullptr) continue;
-    const Device forgotten{.id = id, .nodes = {}};
-    device.attributes =
-        AttributesOf(
-            {.device = forgotten, .resource = snapshot.spec->name, .node_name = input.node_name},
-            {})
-            .values;
-    if (is_shared) {
-      device.slots = SlotCapacity{.slots = snapshot.spec->replicas};
-      device.allow_multiple_allocations = true;
-    }
-    if (input.features.taints) {
-      device.taints = {{.key = std::string(kGoneTaint), .effect = TaintEffect::kNoExecute}};
-    }
-    pool.devices.push_back(std::move(device));
-  }
-}
-
 class ContentHasher {
  public:
   template <class T>
@@ -178,7 +149,6 @@ PublishedPool ComputePool(const PoolInput& input) {
     if (taint && input.features.taints) device.taints = {std::move(*taint)};
     pool.devices.push_back(std::move(device));
   }
-  AddForgotten(input, pool);
   return pool;
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "base/escape.h"
 #include "base/format.h"
 #include "inventory/allocation.h"
 
@@ -49,6 +50,53 @@ void Inventory::SetSpec(std::shared_ptr<const ResourceSpec> spec, bool finds_oth
   finds_others_ = finds_others_ || finds_others;
 }
 
+void Inventory::SetHeld(std::set<std::string> ids) {
+  has_new_ranks_ = has_new_ranks_ || held_ != ids;
+  held_ = std::move(ids);
+  are_claimed_ = false;
+}
+
+bool Inventory::SetClaimed(std::set<std::string> ids, Time now) {
+  SetHeld(std::move(ids));
+  are_claimed_ = true;
+  return snapshot_ != nullptr && ListFormer(now);
+}
+
+/// Returns the place in the list where the device is or would be.
+std::vector<Inventory::Tracked>::iterator Inventory::PlaceOf(const std::string& id) {
+  return std::lower_bound(
+      tracked_.begin(), tracked_.end(), id,
+      [](const Tracked& t, const std::string& wanted) { return IdLess(t.device->id, wanted); });
+}
+
+/// Lists claimed devices that are unknown as missing, and drops those that are not claimed any
+/// more. Where a scan could not read, they may still exist, and are only unhealthy.
+bool Inventory::ListFormer(Time now) {
+  const bool is_unreadable = std::ranges::any_of(rejected_, [](const Rejection& rejection) {
+    return rejection.reason == RejectReason::kUnreadable;
+  });
+  std::size_t changes = std::erase_if(tracked_, [&](const Tracked& tracked) {
+    return tracked.is_former() && (!are_claimed_ || !held_.contains(tracked.device->id));
+  });
+  if (!are_claimed_) return changes > 0;
+  for (const std::string& id : held_) {
+    const auto place = PlaceOf(id);
+    const bool is_known = place != tracked_.end() && place->device->id == id;
+    if (is_known || id.size() > LongestDeviceId(*spec_) || !IsPrintable(id)) continue;
+    Problem problem{.reason = is_unreadable ? "not found, and not all places could be read"
+                                            : "was removed while Patchbay did not run",
+                    .is_former = true};
+    if (!is_unreadable) {
+      problem.vanished_at = now;
+      problem.vanished_as = ++last_vanished_;
+    }
+    tracked_.insert(place, {std::make_shared<const Device>(Device{.id = id, .nodes = {}}),
+                            std::make_unique<Problem>(std::move(problem))});
+    ++changes;
+  }
+  return changes > 0;
+}
+
 std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   const bool is_respecified = next_spec_ != nullptr;
   if (is_respecified) spec_ = std::exchange(next_spec_, nullptr);
@@ -56,6 +104,8 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   rejected_ = std::move(discovery.rejected);
   missing_mounts_ = std::move(discovery.missing_mounts);
   max_present_ = std::max(max_present_, discovery.devices.size());
+  // Whether they are still missing is decided anew.
+  std::erase_if(tracked_, [](const Tracked& tracked) { return tracked.is_former(); });
   std::vector<Tracked> next;
   // Usually at most one device has disappeared, and it stays in the list.
   next.reserve(std::max(discovery.devices.size(), tracked_.size() + 1));
@@ -104,6 +154,7 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   for (; old != tracked_.end(); ++old) keep_vanished(*old);
   tracked_ = std::move(next);
   std::move(problems.begin(), problems.end(), std::back_inserter(rejected_));
+  ListFormer(now);
   Expire(now);
   return DropOldest();
 }
@@ -171,9 +222,7 @@ void Inventory::PublishHealth(const std::set<std::string>& changed, const Health
   if (snapshot_ == nullptr || has_new_ranks_) return Publish(health_of);
   std::vector<std::pair<std::size_t, ListedDevice>> updates;  // with their places in both lists
   for (const std::string& id : changed) {
-    const auto at = std::lower_bound(
-        tracked_.begin(), tracked_.end(), id,
-        [](const Tracked& t, const std::string& wanted) { return IdLess(t.device->id, wanted); });
+    const auto at = PlaceOf(id);
     if (at == tracked_.end() || at->device->id != id) continue;
     const auto place = static_cast<std::size_t>(at - tracked_.begin());
     ListedDevice listed = Listed(*at, health_of);

@@ -92,6 +92,24 @@ TEST_F(DraClaimsOfDaemon, HooksRunOnceForAClaimAlsoAcrossARestart) {
   EXPECT_EQ(Files(), 0U);
 }
 
+/// After a power failure, nodes can be back before the control plane is.
+TEST_F(DraClaimsOfDaemon, ADaemonThatStartsWithoutTheApiServerAnswersFromTheFile) {
+  const std::string resources = WithHooks();
+  const SimClaim claim = StartWithClaim(resources);
+  const auto prepared = kubelet_->PrepareClaims("pod-1", {claim});
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  ASSERT_TRUE(daemon_->Stop());
+  server_->Stop();
+  StartDaemon(resources);
+  ASSERT_TRUE(kubelet_->Restart());
+  ASSERT_TRUE(AwaitRegistered());
+  const auto again = kubelet_->PrepareClaims("pod-1", {claim});
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, *prepared);
+  ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
+  EXPECT_THAT(Runs(), ElementsAre("allocate ttyUSB0", "pre_start ttyUSB0", "release ttyUSB0"));
+}
+
 TEST_F(DraClaimsOfDaemon, AReloadThatRemovesTheResourceWaitsForItsHooks) {
   for (const char* pipe : {"begun", "gate"}) {
     ASSERT_EQ(mkfifo(tree_.path(pipe).c_str(), 0600), 0);

@@ -132,6 +132,16 @@ class Dra : public testing::Test {
   std::vector<Json> Slices() {
     return Call("GET", kSlicesTarget)["items"].get<std::vector<Json>>();
   }
+  /// Waits for a slice with the content of `before`, the only one, and another UID.
+  bool AwaitPublishedAgain(const std::vector<Json>& before) {
+    return server_->Await(
+        [&] {
+          const std::vector<Json> now = Slices();
+          return now.size() == 1 && now[0]["spec"] == before.at(0)["spec"] &&
+                 now[0]["metadata"]["uid"] != before.at(0)["metadata"]["uid"];
+        },
+        kPatience);
+  }
   void WipeSlices() { Call("DELETE", kSlicesTarget); }
 
   /// Returns the names of all published devices, with the effects of their taints: "a NoExecute".

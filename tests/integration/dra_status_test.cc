@@ -23,6 +23,27 @@ class DraStatusOfDaemon : public Dra {
   bool AwaitSeries(const char* name, double value, const std::string& labels = kSerialLabel) {
     return daemon_->AwaitMetric(format("{}{{{}}}", name, labels), value);
   }
+  /// Starts the daemon with the PodResources API of the plugin side.
+  bool StartWithPods() {
+    const std::string socket = tree_.path("pods/kubelet.sock");
+    if (!plugin_side_) StartPluginSide(socket);
+    const RunningDaemon::Settings settings{
+        .pod_resources = socket,
+        .pod_resources_pace = {.period = std::chrono::milliseconds(50), .deadline = kPatience},
+        .cluster = ClusterConfigFrom({.server = server_->url()}, PlainHttp::kOnLoopback)};
+    daemon_ = std::make_unique<RunningDaemon>(tree_, kDraSerial, settings);
+    return daemon_->AwaitReady();
+  }
+  /// Waits until the kubelet knows the health of the devices, in the order of their names.
+  bool AwaitHealth(const std::vector<SimHealth>& expected) {
+    return kubelet_->Await(
+        [&] {
+          std::vector<SimHealth> health;
+          for (const auto& device : kubelet_->Health(kDraDriver)) health.push_back(device.health);
+          return health == expected;
+        },
+        kPatience);
+  }
   Json StatusJson() const { return Json::parse(daemon_->Get("/api/v1/status").body); }
 };
 
@@ -135,14 +156,7 @@ TEST_F(DraStatusOfDaemon, ARejectedSliceIsNoFailedRegistration) {
 }
 
 TEST_F(DraStatusOfDaemon, PodsOfClaimsHoldDevices) {
-  const std::string socket = tree_.path("pods/kubelet.sock");
-  ASSERT_NO_FATAL_FAILURE(StartPluginSide(socket));
-  const RunningDaemon::Settings settings{
-      .pod_resources = socket,
-      .pod_resources_pace = {.period = std::chrono::milliseconds(50), .deadline = kPatience},
-      .cluster = ClusterConfigFrom({.server = server_->url()}, PlainHttp::kOnLoopback)};
-  daemon_ = std::make_unique<RunningDaemon>(tree_, kDraSerial, settings);
-  ASSERT_TRUE(daemon_->AwaitReady());
+  ASSERT_TRUE(StartWithPods());
   CreateClass();
   const auto prepared = kubelet_->PrepareClaims("uid", {CreateClaim("one")});
   ASSERT_TRUE(prepared) << prepared.error().message;
@@ -158,29 +172,45 @@ TEST_F(DraStatusOfDaemon, PodsOfClaimsHoldDevices) {
   EXPECT_TRUE(AwaitSeries("patchbay_units_in_use", 0));
 }
 
+/// The alert for a device that is in use and unhealthy needs both series.
+TEST_F(DraStatusOfDaemon, ADeviceThatVanishedBeforeAStartIsInUseAndUnhealthy) {
+  ASSERT_TRUE(StartWithPods());
+  CreateClass();
+  const auto prepared = kubelet_->PrepareClaims("uid", {CreateClaim("one")});
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  plugin_side_->UseClaims("default/pod", "c", {"one"});
+  ASSERT_TRUE(daemon_->Stop());
+  tree_.Remove("dev/ttyUSB0");
+  ASSERT_TRUE(StartWithPods());
+  EXPECT_TRUE(AwaitSeries("patchbay_device_in_use", 1,
+                          format("container=\"c\",device=\"ttyUSB0\",namespace=\"default\","
+                                 "pod=\"pod\",{}",
+                                 kSerialLabel)))
+      << daemon_->Get("/metrics").body;
+  EXPECT_TRUE(
+      AwaitSeries("patchbay_device_healthy", 0, format("device=\"ttyUSB0\",{}", kSerialLabel)))
+      << daemon_->Get("/metrics").body;
+  const Json resource = StatusJson()["resources"][0];
+  EXPECT_EQ(resource["dra"]["taints"], Json({{"ttyUSB0", "patchbay.dev/gone:NoExecute"}}));
+  EXPECT_TRUE(AwaitHealth({SimHealth::kUnhealthy, SimHealth::kHealthy}));
+  ASSERT_TRUE(kubelet_->UnprepareClaims("uid"));
+  EXPECT_TRUE(server_->Await([&] { return Published().size() == 1; }, kPatience));
+}
+
 TEST_F(DraStatusOfDaemon, TheKubeletKnowsTheHealthOfEachDevice) {
   EXPECT_LT(2 * kHealthResendInterval, SimDeviceHealth().timeout) << "one list can be late";
   StartDaemon(WithProbe());
   ASSERT_TRUE(daemon_->AwaitReady());
-  const auto has = [&](std::vector<SimHealth> expected) {
-    return kubelet_->Await(
-        [&] {
-          std::vector<SimHealth> health;
-          for (const auto& device : kubelet_->Health(kDraDriver)) health.push_back(device.health);
-          return health == expected;
-        },
-        kPatience);
-  };
-  EXPECT_TRUE(has({SimHealth::kHealthy, SimHealth::kHealthy}));
+  EXPECT_TRUE(AwaitHealth({SimHealth::kHealthy, SimHealth::kHealthy}));
   tree_.File("ttyUSB1");
-  EXPECT_TRUE(has({SimHealth::kHealthy, SimHealth::kUnhealthy}));
+  EXPECT_TRUE(AwaitHealth({SimHealth::kHealthy, SimHealth::kUnhealthy}));
   const auto devices = kubelet_->Health(kDraDriver);
   ASSERT_EQ(devices.size(), 2U);
   EXPECT_EQ(devices[1].pool, "node-1/example.com/serial");
   EXPECT_TRUE(devices[1].device.starts_with("ttyusb1-"));
   EXPECT_THAT(devices[1].message, HasSubstr("exit code 1"));
   tree_.Remove("ttyUSB1");
-  EXPECT_TRUE(has({SimHealth::kHealthy, SimHealth::kHealthy}));
+  EXPECT_TRUE(AwaitHealth({SimHealth::kHealthy, SimHealth::kHealthy}));
 }
 
 }  // namespace

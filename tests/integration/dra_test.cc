@@ -63,16 +63,16 @@ TEST_F(Dra, PublishesDevicesAndPreparesClaims) {
 TEST_F(Dra, SlicesThatTheKubeletWipedAreBack) {
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
-  const std::vector<std::string> before = Published();
+  const std::vector<Json> before = Slices();
   ASSERT_TRUE(kubelet_->Restart());  // wipes all slices of the node
-  EXPECT_TRUE(AwaitPublished(before));
+  EXPECT_TRUE(AwaitPublishedAgain(before));
   EXPECT_TRUE(daemon_->AwaitReady());
 }
 
 TEST_F(Dra, AWatchEventAloneBringsBackWipedSlices) {
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
-  const std::vector<std::string> before = Published();
+  const std::vector<Json> before = Slices();
   ASSERT_TRUE(server_->Await([&] { return server_->Watches() == 1; }, kPatience));
   const auto lists = [&] {
     return std::ranges::count(server_->Calls(), api_sim::Verb::kList, &api_sim::ApiCall::verb);
@@ -80,7 +80,7 @@ TEST_F(Dra, AWatchEventAloneBringsBackWipedSlices) {
   const auto lists_before = lists();
   kubelet_->SetRegistrationFault(DraRegistrationFault::kNeverDial);
   ASSERT_TRUE(kubelet_->Restart());  // wipes all slices of the node
-  EXPECT_TRUE(AwaitPublished(before));
+  EXPECT_TRUE(AwaitPublishedAgain(before));
   EXPECT_EQ(lists(), lists_before) << "no list has shown that they are gone";
   EXPECT_EQ(daemon_->log().Count("driver registered"), 1U) << "the kubelet did not notify it";
 }
@@ -88,11 +88,11 @@ TEST_F(Dra, AWatchEventAloneBringsBackWipedSlices) {
 TEST_F(Dra, ARegistrationAloneBringsBackWipedSlices) {
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
-  const std::vector<std::string> before = Published();
+  const std::vector<Json> before = Slices();
   ASSERT_TRUE(server_->Await([&] { return server_->Watches() == 1; }, kPatience));
   server_->PauseWatches(true);  // until the end: they stay open without events
   ASSERT_TRUE(kubelet_->Restart());
-  EXPECT_TRUE(AwaitPublished(before));
+  EXPECT_TRUE(AwaitPublishedAgain(before));
 }
 
 TEST_F(Dra, ARestartWritesNothing) {

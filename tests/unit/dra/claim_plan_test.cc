@@ -215,6 +215,19 @@ TEST_F(PlanClaimsTest, GivesAnUnhealthyDeviceToAClaimThatToleratesIt) {
   EXPECT_TRUE(Plan(Request("mine", {ill})));
 }
 
+TEST_F(PlanClaimsTest, GivesAMissingDeviceToNoClaim) {
+  Snapshot snapshot = *serial_snapshot_;
+  snapshot.devices[2].is_missing = true;
+  const NamedDevices devices(std::make_shared<const Snapshot>(std::move(snapshot)));
+  pools_[kSerial] = &devices;
+  AllocatedDevice tolerating = Serial("ill");
+  tolerating.tolerates_unhealthy = true;
+  EXPECT_EQ(ErrorOf(Request("mine", {tolerating})).kind, ErrorKind::kNotFound);
+  AllocatedDevice admin = Serial("ill");
+  admin.admin_access = true;
+  EXPECT_THAT(ErrorOf(Request("mine", {admin})).message, HasSubstr("connect it again"));
+}
+
 TEST_F(PlanClaimsTest, NamesAClaimThatNoLongerExists) {
   const Error error = ErrorOf({Key("mine"), Fail(ErrorKind::kNotFound, "404")});
   EXPECT_EQ(error.kind, ErrorKind::kNotFound);

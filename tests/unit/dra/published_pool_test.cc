@@ -107,33 +107,13 @@ TEST(ComputePool, KeepsAMissingDeviceWhileItIsAllocated) {
       ElementsAre(Named("a"), Tainted("b", kGoneTaint, TaintEffect::kNoExecute), Named("c")));
 }
 
-TEST(ComputePool, KeepsAnAllocatedDeviceThatWasRemovedWhileTheDaemonDidNotRun) {
-  const auto snapshot = SnapshotOf({Listed("a")});
-  const PublishedPool pool = PoolOf(snapshot, {.allocated = {"B"}});
-  const std::string name = SliceDeviceName("B");
-  EXPECT_THAT(pool.devices,
-              ElementsAre(Named("a"), Tainted(name, kGoneTaint, TaintEffect::kNoExecute)));
-  EXPECT_EQ(pool.devices[1].attributes.at("id"), AttributeValue("B"));
-  EXPECT_EQ(pool.devices[1].attributes.at("resource"), AttributeValue("example.com/serial"));
-
-  const ServerFeatures without{.taints = false, .shared_devices = true};
-  EXPECT_THAT(PoolOf(snapshot, {.allocated = {"B"}, .features = without}).devices,
-              ElementsAre(Named("a"), Named(name)));
-  const auto shared = SnapshotOf({Listed("a")}, 2);
-  EXPECT_THAT(PoolOf(shared, {.allocated = {"B"}, .features = without}).devices,
-              ElementsAre(Named("a")));
-  const PublishedPool slots = PoolOf(shared, {.allocated = {"B"}});
-  ASSERT_THAT(slots.devices, SizeIs(2));
-  EXPECT_TRUE(slots.devices[1].allow_multiple_allocations);
-  EXPECT_EQ(slots.devices[1].slots->slots, 2);
-}
-
-TEST(ComputePool, PublishesANameOnceAlsoOfForgottenDevices) {
-  const auto snapshot = SnapshotOf({Listed("a")});
-  const std::string name = SliceDeviceName("B");
-  const PublishedPool pool = PoolOf(snapshot, {.allocated = {"B", name}});
-  EXPECT_THAT(pool.devices,
-              ElementsAre(Named("a"), Tainted(name, kGoneTaint, TaintEffect::kNoExecute)));
+TEST(ComputePool, KeepsAMissingSharedDeviceWithItsSlots) {
+  const auto shared = SnapshotOf({Listed("a", Health::kUnhealthy, "removed")}, 2);
+  const Surroundings around{.missing = {"a"}, .allocated = {"a"}};
+  const PublishedPool pool = PoolOf(shared, around);
+  EXPECT_THAT(pool.devices, ElementsAre(Tainted("a", kGoneTaint, TaintEffect::kNoExecute)));
+  EXPECT_TRUE(pool.devices[0].allow_multiple_allocations);
+  EXPECT_EQ(pool.devices[0].slots->slots, 2);
 }
 
 TEST(ComputePool, LeavesOutUnhealthyDevicesWhereTaintsAreDropped) {

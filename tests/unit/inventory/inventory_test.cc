@@ -533,6 +533,61 @@ TEST_F(InventoryTest, KeepsVanishedDevicesThatAreInUse) {
   EXPECT_THAT(Listed(), IsEmpty());
 }
 
+TEST_F(InventoryTest, ListsClaimedDevicesThatWereRemovedBeforeTheFirstScan) {
+  EXPECT_FALSE(inventory_.SetClaimed({"t1", "t5"}, start_)) << "nothing is published yet";
+  Advance(inventory_, Found({Made("t1"), Made("t9")}), start_);
+  EXPECT_THAT(Listed(), ElementsAre("t1", "t5!", "t9"));
+  const ListedDevice former = inventory_.snapshot()->devices[1];
+  EXPECT_TRUE(former.is_missing);
+  EXPECT_EQ(former.reason, "was removed while Patchbay did not run");
+  EXPECT_THAT(former.device->nodes, IsEmpty());
+
+  const auto before = inventory_.snapshot();
+  Advance(inventory_, Found({Made("t1"), Made("t9")}), start_ + minutes(30));
+  EXPECT_EQ(inventory_.snapshot(), before) << "it is listed as long as it is claimed";
+  EXPECT_TRUE(inventory_.SetClaimed({"t1", "t5", "t10"}, start_ + minutes(31)));
+  inventory_.Publish();
+  EXPECT_THAT(Listed(), ElementsAre("t1", "t5!", "t9", "t10!"));
+  EXPECT_FALSE(inventory_.SetClaimed({"t1", "t5", "t10"}, start_ + minutes(32)));
+  EXPECT_TRUE(inventory_.SetClaimed({"t10"}, start_ + minutes(33)));
+  inventory_.Publish();
+  EXPECT_THAT(Listed(), ElementsAre("t1", "t9", "t10!"));
+  EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
+}
+
+TEST_F(InventoryTest, AClaimedDeviceThatReturnsIsListedAsFound) {
+  inventory_.SetClaimed({"t5"}, start_);
+  Advance(inventory_, Found({}), start_);
+  EXPECT_THAT(Listed(), ElementsAre("t5!"));
+  Advance(inventory_, Found({Made("t5")}), start_ + seconds(1));
+  EXPECT_THAT(Listed(), ElementsAre("t5"));
+  EXPECT_THAT(inventory_.snapshot()->devices[0].device->nodes, SizeIs(1));
+}
+
+/// Otherwise pods would be evicted because of a directory that cannot be read.
+TEST_F(InventoryTest, AClaimedDeviceIsNotMissingWhereAScanCouldNotRead) {
+  inventory_.SetClaimed({"t5"}, start_);
+  Advance(inventory_, Found({}, {{"/dev/a", RejectReason::kUnreadable, "it hangs"}}), start_);
+  EXPECT_THAT(Listed(), ElementsAre("t5!"));
+  EXPECT_FALSE(inventory_.snapshot()->devices[0].is_missing);
+  Advance(inventory_, Found({}), start_ + seconds(1));
+  EXPECT_TRUE(inventory_.snapshot()->devices[0].is_missing);
+}
+
+TEST_F(InventoryTest, ListsNoClaimedDeviceWithAnIdThatNoDeviceCanHave) {
+  inventory_.SetClaimed({std::string(64, 'x'), "two\nlines", "\xff"}, start_);
+  Advance(inventory_, Found({}), start_);
+  EXPECT_THAT(Listed(), IsEmpty());
+}
+
+TEST_F(InventoryTest, ListsUnknownDevicesOfClaimsOnly) {
+  inventory_.SetClaimed({"t5"}, start_);
+  Advance(inventory_, Found({}), start_);
+  inventory_.SetHeld({"t5"});
+  Advance(inventory_, Found({}), start_ + seconds(1));
+  EXPECT_THAT(Listed(), IsEmpty());
+}
+
 TEST_F(InventoryTest, NewEntryRemovesDevicesItDoesNotMatch) {
   Advance(inventory_, Found({Made("a"), Made("b"), Made("held")}), start_);
   inventory_.SetHeld({"held"});
