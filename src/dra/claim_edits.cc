@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/hash.h"
 #include "cdi/cdi_directory.h"
 #include "dra/json_fields.h"
 
@@ -31,11 +32,6 @@ Failure NotARecord(std::string_view why) {
   return Fail(ErrorKind::kInvalid, format("is not the file of a claim: {}", why));
 }
 
-/// The names of requests have no dots, so no two devices of a claim get the same name.
-std::string CdiNameOf(std::string_view uid, std::string_view request, int number) {
-  return number == 1 ? format("{}-{}", uid, request) : format("{}-{}.{}", uid, request, number);
-}
-
 /// Counts the resources of each request of a claim in order.
 class RequestNumbers {
  public:
@@ -45,20 +41,39 @@ class RequestNumbers {
   std::map<std::string, int> used_;
 };
 
-std::string RecordOf(const ClaimKey& claim, const PreparedRequest& request) {
+RecordJson DevicesRecord(const std::vector<PlannedDevice>& of_request) {
   RecordJson devices = RecordJson::array();
-  for (const PlannedDevice& device : request.devices) {
+  for (const PlannedDevice& device : of_request) {
     RecordJson json = {{"pool", device.pool}, {"device", device.device}, {"id", device.device_id}};
     if (!device.share_id.empty()) json["share"] = device.share_id;
     json["replicas"] = device.replicas;
     if (device.admin_access) json["admin"] = true;
     devices.push_back(std::move(json));
   }
-  const RecordJson record = {{"namespace", claim.namespace_name}, {"name", claim.name},
-                             {"request", request.request},        {"resource", request.resource},
-                             {"devices", std::move(devices)},     {"cdi", request.cdi_devices}};
-  // All of it is UTF-8; replacing is better than an exception if it ever is not.
+  return devices;
+}
+
+/// All of it is UTF-8; replacing is better than an exception if it ever is not.
+std::string TextOf(const RecordJson& record) {
   return record.dump(-1, ' ', false, RecordJson::error_handler_t::replace);
+}
+
+std::string RecordOf(const ClaimKey& claim, const PreparedRequest& request) {
+  return TextOf({{"namespace", claim.namespace_name},
+                 {"name", claim.name},
+                 {"request", request.request},
+                 {"resource", request.resource},
+                 {"devices", DevicesRecord(request.devices)},
+                 {"cdi", request.cdi_devices}});
+}
+
+/// Runtimes cache devices by name, so a claim that is allocated again with other devices gets other
+/// names. The names of requests have no dots, so no two devices of a claim get the same name.
+std::string CdiNameOf(std::string_view uid, std::string_view request, int number,
+                      const std::vector<PlannedDevice>& devices) {
+  const std::string resource = number == 1 ? "" : format(".{}", number);
+  return format("{}-{}{}-{:08x}", uid, request, resource,
+                ShortHash(TextOf(DevicesRecord(devices))));
 }
 
 /// Returns the elements of an array, none if it is absent, after checking each with `is_valid`.
@@ -151,9 +166,9 @@ Result<CdiSpec> ClaimSpec(std::string_view driver, const ClaimPlan& plan,
   RequestNumbers numbers;
   for (std::size_t i = 0; i < plan.requests.size(); ++i) {
     const PlannedRequest& planned = plan.requests[i];
-    CdiDevice device{
-        .name = CdiNameOf(plan.claim.uid, planned.request, numbers.Next(planned.request)),
-        .edits = EditsOf(responses[i])};
+    CdiDevice device{.name = CdiNameOf(plan.claim.uid, planned.request,
+                                       numbers.Next(planned.request), planned.devices),
+                     .edits = EditsOf(responses[i])};
     TRY(AddEnv(planned, device.edits));
     PreparedRequest prepared{planned.request, planned.resource, planned.devices, {}};
     if (device.edits == CdiEdits()) {
@@ -181,7 +196,8 @@ Result<PreparedClaim> ReadClaimSpec(const CdiSpec& spec, std::string_view driver
     ClaimKey claim{.uid = std::string(uid), .namespace_name = {}, .name = {}};
     PreparedRequest request = TRY(RequestOfRecord(record->second, claim));
     if (record->second != RecordOf(claim, request)) return NotARecord("a record was changed");
-    if (device.name != CdiNameOf(uid, request.request, numbers.Next(request.request))) {
+    if (device.name !=
+        CdiNameOf(uid, request.request, numbers.Next(request.request), request.devices)) {
       return NotARecord("a device is of another claim");
     }
     prepared.claim = std::move(claim);

@@ -104,7 +104,7 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   rejected_ = std::move(discovery.rejected);
   missing_mounts_ = std::move(discovery.missing_mounts);
   max_present_ = std::max(max_present_, discovery.devices.size());
-  // Whether they are still missing is decided anew.
+  // ListFormer adds those that are still missing.
   std::erase_if(tracked_, [](const Tracked& tracked) { return tracked.is_former(); });
   std::vector<Tracked> next;
   // Usually at most one device has disappeared, and it stays in the list.

@@ -182,7 +182,7 @@ void ExpectSameContainer(const std::shared_ptr<const Snapshot>& snapshot,
   ASSERT_TRUE(prepared) << prepared.error().message;
   std::vector<std::string> cdi_devices = response->cdi_devices;
   if (response->envs.size() + response->devices.size() + response->mounts.size() > 0) {
-    cdi_devices.insert(cdi_devices.begin(), "patchbay.dev/claim=uid-1-r");
+    cdi_devices.insert(cdi_devices.begin(), "patchbay.dev/claim=" + file_spec->devices.at(0).name);
   }
   EXPECT_EQ(AnswerFor(*prepared).at(0).cdi_devices, cdi_devices);
 }

@@ -29,9 +29,11 @@ class ClaimCheckTest : public test::ClaimPreparerFixture {
 };
 
 TEST_F(ClaimCheckTest, PreparesAClaimAgainThatWasAllocatedAgain) {
+  const std::string former = CdiId("mine", "r");
   Allocate("mine", "b");
   Restart();
   EXPECT_EQ(DeviceOf("mine"), "b");
+  EXPECT_NE(CdiId("mine", "r"), former) << "a runtime may know the former device by its name";
   EXPECT_THAT(Runs(),
               ElementsAre("allocate a", "pre_start a", "release a", "allocate b", "pre_start b"));
   EXPECT_EQ(DeviceOf("mine"), "b") << "hooks of an allocation run once";

@@ -25,10 +25,6 @@ using testing::UnorderedElementsAre;
 constexpr char kFusePool[] = "node-1/example.com/fuse";
 constexpr char kNodePool[] = "node-1/example.com/node";
 
-std::string CdiId(const std::string& name, const std::string& request) {
-  return format("patchbay.dev/claim=uid-of-{}-{}", name, request);
-}
-
 /// Edits that set one variable.
 nlohmann::json EnvOf(const std::string& text) { return {{"env", nlohmann::json::array({text})}}; }
 

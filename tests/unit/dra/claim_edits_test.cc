@@ -11,6 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::MatchesRegex;
 using testing::Pair;
 using testing::SizeIs;
 
@@ -70,8 +71,22 @@ TEST(ClaimEdits, NamesFileAndDevicesByUid) {
              {Response(), Response()});
   EXPECT_EQ(spec.kind, "patchbay.dev/claim");
   ASSERT_THAT(spec.devices, SizeIs(2));
-  EXPECT_EQ(spec.devices[0].name, format("{}-a", kClaimUid));
-  EXPECT_EQ(spec.devices[1].name, format("{}-b", kClaimUid));
+  EXPECT_THAT(spec.devices[0].name, MatchesRegex(format("{}-a-[0-9a-f]{{8}}", kClaimUid)));
+  EXPECT_THAT(spec.devices[1].name, MatchesRegex(format("{}-b-[0-9a-f]{{8}}", kClaimUid)));
+}
+
+/// Runtimes cache devices by name.
+TEST(ClaimEdits, NamesOtherDevicesOfAClaimDifferently) {
+  const auto name_of = [](const PlannedDevice& device) {
+    return SpecOf(PlanOf({PlannedFor("a", {device})}), {Response()}).devices[0].name;
+  };
+  const std::string name = name_of(Planned("x", "share-1"));
+  EXPECT_EQ(name_of(Planned("x", "share-1")), name);
+  EXPECT_NE(name_of(Planned("y", "share-1")), name);
+  EXPECT_NE(name_of(Planned("x", "share-2")), name);
+  PlannedDevice other_slot = Planned("x", "share-1");
+  other_slot.replicas = {7};
+  EXPECT_NE(name_of(other_slot), name);
 }
 
 TEST(ClaimEdits, GivesAllEditsOfARequestToItsFirstDevice) {
@@ -81,7 +96,7 @@ TEST(ClaimEdits, GivesAllEditsOfARequestToItsFirstDevice) {
       SpecOf(PlanOf({PlannedFor("a", {Planned("x"), Planned("y", "share-1")})}), {response});
   const auto prepared = ReadBack(spec);
   ASSERT_TRUE(prepared) << prepared.error().message;
-  const std::string own = format("patchbay.dev/claim={}-a", kClaimUid);
+  const std::string own = "patchbay.dev/claim=" + spec.devices[0].name;
   EXPECT_THAT(
       AnswerFor(*prepared),
       ElementsAre(
@@ -114,8 +129,8 @@ TEST(ClaimEdits, NamesTwoResourcesOfOneRequestDifferently) {
   other.resource = "example.com/other";
   const CdiSpec spec =
       SpecOf(PlanOf({PlannedFor("a", {Planned("x")}), other}), {Response(), Response()});
-  EXPECT_EQ(spec.devices[0].name, format("{}-a", kClaimUid));
-  EXPECT_EQ(spec.devices[1].name, format("{}-a.2", kClaimUid));
+  EXPECT_THAT(spec.devices[0].name, MatchesRegex(format("{}-a-[0-9a-f]{{8}}", kClaimUid)));
+  EXPECT_THAT(spec.devices[1].name, MatchesRegex(format("{}-a.2-[0-9a-f]{{8}}", kClaimUid)));
   EXPECT_TRUE(ReadBack(spec));
 }
 

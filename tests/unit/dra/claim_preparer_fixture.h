@@ -271,6 +271,16 @@ class ClaimPreparerFixture : public testing::Test {
   static std::string FileOf(const std::string& name) {
     return "patchbay.dev-claim_uid-of-" + name + ".json";
   }
+  /// Returns the name that the kubelet gets for the devices of a request of a prepared claim.
+  std::string CdiId(const std::string& name, const std::string& request) const {
+    const std::string prefix = format("uid-of-{}-{}-", name, request);
+    const auto spec = nlohmann::json::parse(TextOf(FileOf(name)));
+    for (const auto& device : spec.at("devices")) {
+      const std::string own = device.at("name");
+      if (own.starts_with(prefix)) return "patchbay.dev/claim=" + own;
+    }
+    return "";
+  }
   std::string TextOf(const std::string& file) const {
     std::ostringstream text;
     text << std::ifstream(format("{}/{}", cdi_dir_, file)).rdbuf();
