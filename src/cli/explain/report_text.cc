@@ -304,8 +304,8 @@ std::string ReportText(const std::vector<ExplainReport>& reports, const ReportSt
       out += format("  mount: {} is missing: {}\n", Printable(path), Printable(detail));
     }
     for (const auto& [path, other] : report.shared) {
-      out += format("  shared: {} also belongs to {}; the kubelet may allocate it twice\n",
-                    Printable(path), other);
+      out += format("  shared: {} also belongs to {}; it may be allocated twice\n", Printable(path),
+                    other);
     }
   }
   return out;
@@ -336,7 +336,7 @@ std::string TargetReportText(const ExplainTarget& target, const std::vector<Expl
     }
   }
   if (!others.empty()) {
-    out += format("\nshared: it belongs to {}; the kubelet may allocate it {} times\n",
+    out += format("\nshared: it belongs to {}; it may be allocated {} times\n",
                   fmt::join(others, ", "), others.size());
   }
   if (!unrelated.empty())
