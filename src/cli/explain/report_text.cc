@@ -299,6 +299,12 @@ std::string ReportText(const std::vector<ExplainReport>& reports, const ReportSt
                     report.slices->pool, report.slices->device_class);
       Lines lines(out, style);
       AddSlices(*report.slices, lines);
+      if (report.has_probe) {
+        lines.Hint(
+            format("taints of health probes are missing, because probes do not run here; "
+                   "`{} --probe --output json {}` has them",
+                   style.devices, report.resource));
+      }
     }
     for (const auto& [path, detail] : report.missing_mounts) {
       out += format("  mount: {} is missing: {}\n", Printable(path), Printable(detail));
