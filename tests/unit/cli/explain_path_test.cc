@@ -255,6 +255,19 @@ TEST_F(ExplainPathTest, GroupsUnrelatedResourcesOnOneLine) {
               HasSubstr("filtered   /srv/x1: the pattern does not match it\n"));
 }
 
+TEST_F(ExplainPathTest, AcceptsTheNameInAResourceSlice) {
+  tree_.File("srv/CARD0");
+  Config(
+      "[[resource]]\nname = \"a.com/x\"\napi = \"dra\"\n"
+      "match = [{ path = \"/srv/CARD*\", type = \"file\" }]\n");
+  const auto json = nlohmann::json::parse(Explain({"-o", "json"}).out);
+  const std::string name = json["resources"][0]["dra"]["devices"][0]["slice_name"];
+  ASSERT_NE(name, "CARD0");
+  EXPECT_THAT(Asked(name), testing::StartsWith("CARD0: " + name +
+                                               " in ResourceSlices\n"
+                                               "  listed by match 1 of a.com/x\n"));
+}
+
 TEST_F(ExplainPathTest, ReportsNodesSharedByTwoResources) {
   tree_.File("srv/x1");
   tree_.File("srv/x2");
