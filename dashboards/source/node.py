@@ -144,7 +144,7 @@ DISCOVERY = [
                  f"(patchbay_discovery_last_success_timestamp_seconds{{{RESOURCE}}})",
                  "{{resource}}")]),
     stat("Devices claimed by two resources", "Devices with a device node that another resource also "
-         "lists, so the kubelet may allocate it twice. The log names both resources.",
+         "lists, so it may be allocated twice. The log names both resources.",
          f"sum(max by (cluster, resource) (patchbay_shared_devices{{{RESOURCE}}}))",
          steps=WARN_IF_ANY, size=(5, 7)),
     bars("Configuration reloads", "Number of times the configuration was read, including the first "

@@ -56,7 +56,7 @@ function __patchbay_help -a command
           printf '%s\n' \
             'Options:' \
             '  -h,--help  print this help' \
-            '  --path PATH  explain only this path, device ID or sysfs name' \
+            '  --path PATH  explain only this path, device ID or device name' \
             '  --exit-code  exit with 1 if a resource has no device, or if none lists the path' \
             '  -o,--output table|json|yaml  output format (default: table)' \
             '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
@@ -67,13 +67,13 @@ function __patchbay_help -a command
           printf '%s\n' \
             'Options:' \
             '  -h,--help  print this help' \
-            '  --count N  number of healthy devices to allocate (default: 1)' \
+            '  --count N  number of units; for DRA, of devices (default: 1)' \
             '  -o,--output table|json|yaml  output format (default: table)' \
             '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
             '  --host-root DIR  directory where the host\'s root file system is mounted; default: host_root of the file, otherwise /' \
             'Positionals:' \
             '  resource RESOURCE  name of the resource' \
-            '  id ID ...  IDs as listed by `devices`'
+            '  id ID ...  IDs or names in slices'
         case diff
           printf '%s\n' \
             'Options:' \

@@ -8,6 +8,7 @@
 #include "cli/load.h"
 #include "cli/response_text.h"
 #include "cli/run_scan.h"
+#include "cli/slice_preview.h"
 #include "cli/yaml.h"
 #include "inventory/allocation_host.h"
 #include "inventory/replica_ids.h"
@@ -72,11 +73,16 @@ Json AllocatedJson(const Allocated& allocated) {
   return json;
 }
 
-/// A claim names a device and not its slot, so an ID without a slot is the first slot.
-void AddSlots(const Snapshot& snapshot, std::vector<std::string>& ids) {
-  if (snapshot.spec->api != Api::kDra) return;
+/// Replaces names in ResourceSlices by IDs. A claim names a device and not its slot, so an ID
+/// without a slot becomes the first slot.
+void ResolveNamesOfClaim(const std::shared_ptr<const Snapshot>& snapshot,
+                         std::vector<std::string>& ids) {
+  if (snapshot->spec->api != Api::kDra) return;
   for (std::string& id : ids) {
-    if (FindDevice(snapshot, id) != nullptr) id = AdvertisedId(*snapshot.spec, id, 0);
+    if (FindAdvertised(*snapshot, id).listed == nullptr) {
+      id = IdOfSliceName(snapshot, id).value_or(id);
+    }
+    if (FindDevice(*snapshot, id) != nullptr) id = AdvertisedId(*snapshot->spec, id, 0);
   }
 }
 
@@ -85,7 +91,7 @@ Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model)
       TRY(RunScan(model, {.node_name = NodeName(), .resource = arguments.resource}));
   const auto& snapshot = inspections.front().snapshot;
   std::vector<std::string> ids = arguments.ids;
-  AddSlots(*snapshot, ids);
+  ResolveNamesOfClaim(snapshot, ids);
   for (auto id = ids.begin(); id != ids.end(); ++id) {
     if (std::find(ids.begin(), id, *id) == id) continue;
     return Fail(
@@ -99,11 +105,12 @@ Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model)
       const std::string why = WhyUnhealthy(*snapshot);
       return Fail(
           ErrorKind::kPrecondition,
-          format("{0} has {1} healthy units but {2} were requested; {3}", arguments.resource,
+          format("{0} has {1} healthy {4} but {2} were requested; {3}", arguments.resource,
                  ids.size(), wanted,
                  why.empty() ? format("run `{}` to see why",
                                       HintCommand(arguments, "explain", {arguments.resource}))
-                             : why));
+                             : why,
+                 snapshot->spec->api == Api::kDra ? "devices" : "units"));
     }
   }
   auto response =

@@ -192,15 +192,15 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
     app.add_option("resource", arguments.resource, "name of the resource")
         ->required()
         ->type_name("RESOURCE");
-    auto* ids = app.add_option("id", arguments.ids, "IDs as listed by `devices`")->type_name("ID");
-    app.add_option("--count", arguments.count, "number of healthy devices to allocate (default: 1)")
+    auto* ids = app.add_option("id", arguments.ids, "IDs or names in slices")->type_name("ID");
+    app.add_option("--count", arguments.count, "number of units; for DRA, of devices (default: 1)")
         ->type_name("N")
         ->check(CLI::Validator(ProblemWithCount, ""))
         ->excludes(ids);
   }
   if (name == "explain") {
     app.add_option("resource", arguments.resource, "only this resource")->type_name("RESOURCE");
-    app.add_option("--path", arguments.path, "explain only this path, device ID or sysfs name")
+    app.add_option("--path", arguments.path, "explain only this path, device ID or device name")
         ->type_name("PATH");
     app.add_flag("--exit-code", arguments.needs_devices,
                  "exit with 1 if a resource has no device, or if none lists the path");

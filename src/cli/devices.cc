@@ -40,14 +40,37 @@ void AddSliceEntries(const SlicePreview& preview, Json& devices) {
   }
 }
 
+/// Returns the health to print. A device that is present would be Healthy or Unhealthy depending on
+/// its probe; `is_probed` is whether that was run.
+std::string HealthOf(const ListedDevice& listed, const ResourceSpec& spec, bool is_probed) {
+  const bool depends_on_probe = spec.health && listed.health == Health::kHealthy && !is_probed;
+  return depends_on_probe ? "not probed" : std::string(Name(listed.health));
+}
+
+/// Returns the snapshot with the devices Unhealthy whose probe did not succeed.
+std::shared_ptr<const Snapshot> WithProbes(const Snapshot& snapshot, const ProbeOutcomes& probes) {
+  auto probed = std::make_shared<Snapshot>(snapshot);
+  for (ListedDevice& listed : probed->devices) {
+    const auto probe = probes.find({snapshot.spec->name, listed.device->id});
+    if (probe == probes.end() || probe->second.result == ProbeResult::kSuccess) continue;
+    if (listed.health != Health::kHealthy) continue;
+    listed.health = Health::kUnhealthy;
+    listed.reason = probe->second.reason;
+  }
+  return probed;
+}
+
 Json DevicesJson(const Inspections& inspections, const ProbeOutcomes& probes) {
   Json resources = Json::array();
-  for (const auto& [snapshot, reports, hints] : inspections) {
+  for (const Inspection& inspection : inspections) {
+    const auto snapshot = WithProbes(*inspection.snapshot, probes);
     const SnapshotJson json(*snapshot);
     Json devices = Json::array();
     for (std::size_t i = 0; i < snapshot->devices.size(); ++i) {
+      const ListedDevice& listed = snapshot->devices[i];
+      const auto probe = probes.find({snapshot->spec->name, listed.device->id});
       Json& device = devices.emplace_back(json.Device(i));
-      const auto probe = probes.find({snapshot->spec->name, snapshot->devices[i].device->id});
+      device["health"] = HealthOf(listed, *snapshot->spec, probe != probes.end());
       if (probe != probes.end()) device["probe"] = ProbeJson(probe->second);
     }
     const auto preview = PreviewSlices(snapshot, NodeName());
@@ -70,13 +93,6 @@ std::string DeviceNames(const Inspections& inspections) {
     }
   }
   return names;
-}
-
-/// Returns the health for the table. A device that is present would be Healthy or Unhealthy
-/// depending on its probe, which was not run.
-std::string HealthOf(const ListedDevice& listed, const ResourceSpec& spec) {
-  const bool depends_on_probe = spec.health && listed.health == Health::kHealthy;
-  return depends_on_probe ? "not probed" : std::string(Name(listed.health));
 }
 
 /// Returns a table to append to others; empty if it has no rows.
@@ -142,7 +158,7 @@ std::string RenderText(const Inspections& inspections, bool colored) {
       const auto& numa_node = listed.device->numa_node;
       any_numa_node = any_numa_node || numa_node;
       devices.push_back({name, listed.device->id, std::to_string(snapshot->spec->replicas),
-                         HealthOf(listed, *snapshot->spec),
+                         HealthOf(listed, *snapshot->spec, false),
                          numa_node ? std::to_string(*numa_node) : "-", NodesOf(*listed.device)});
     }
   }

@@ -6,11 +6,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 
 #include "base/color.h"
 #include "base/format.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/run_scan.h"
 #include "cli/table.h"
 #include "cli/yaml.h"
 #include "daemon/reload_plan.h"
@@ -26,6 +28,7 @@ struct Outlook {
   ReloadPlan plan;
   /// Why pods that use the resource must be drained before the reload, by resource.
   std::map<std::string, std::string> drains = {};
+  std::set<std::string> dra = {};  ///< the resources of Dynamic Resource Allocation
 };
 
 /// Returns whether a device of the match can get another ID.
@@ -91,6 +94,11 @@ Outlook OutlookFor(const Model& from, const Model& to) {
   if (const auto why = WhyRefused(old, to)) return {*why, {}};
   const ResourceSpecs now = ResourcesFor(to, node);
   Outlook outlook{"", PlanReload(from.daemon, old, to.daemon, now)};
+  for (const ResourceSpecs* specs : {&old, &now}) {
+    for (const auto& spec : *specs) {
+      if (spec->api == Api::kDra) outlook.dra.insert(spec->name);
+    }
+  }
   for (const ResourceStep& step : outlook.plan.resources) {
     if (std::string why = WhyDrain(step, old, now); !why.empty()) {
       outlook.drains.emplace(step.resource, std::move(why));
@@ -117,7 +125,19 @@ Json OutlookJson(const Outlook& outlook) {
           {"daemon", std::move(daemon)}};
 }
 
-std::string_view MeaningOf(ChangeImpact impact, bool must_drain) {
+/// Returns the effect on ResourceSlices, or "" for an impact that has the same meaning with both
+/// APIs.
+std::string_view MeaningForSlices(ChangeImpact impact) {
+  switch (impact) {
+    case ChangeImpact::kDeviceList: return "ResourceSlices are updated";
+    case ChangeImpact::kNew: return "ResourceSlices are published";
+    case ChangeImpact::kRemoved: return "ResourceSlices are deleted";
+    default: return "";
+  }
+}
+
+std::string_view MeaningOf(ChangeImpact impact, bool must_drain, bool is_dra) {
+  if (is_dra && !MeaningForSlices(impact).empty()) return MeaningForSlices(impact);
   if (must_drain && impact == ChangeImpact::kDeviceList) {
     return "kubelet receives an updated device list with other IDs";
   }
@@ -158,8 +178,10 @@ std::string RenderText(const Outlook& outlook, bool colored) {
       continue;
     }
     const std::string keys = JoinKeys(step.keys);
+    const auto meaning = MeaningOf(step.impact, outlook.drains.contains(step.resource),
+                                   outlook.dra.contains(step.resource));
     rows.push_back({step.resource, std::string(Name(step.impact)), keys.empty() ? "-" : keys,
-                    std::string(MeaningOf(step.impact, outlook.drains.contains(step.resource)))});
+                    std::string(meaning)});
   }
   std::string text = rows.size() > 1 ? RenderTable(rows, colored) : "";
   if (unchanged > 0) text += format("{} unchanged\n", unchanged);
@@ -169,6 +191,14 @@ std::string RenderText(const Outlook& outlook, bool colored) {
                    step.is_live ? "takes effect on reload" : "needs a restart of Patchbay");
   }
   return text.empty() ? "no changes\n" : text;
+}
+
+/// Returns the entries of either file that are not compared, because they are for other nodes.
+std::string LeftOutOf(const Model& from, const Model& to) {
+  std::string text = LeftOutText(from, NodeName());
+  if (const std::string left_out = LeftOutText(to, NodeName()); left_out != text) text += left_out;
+  if (text.empty()) return "";
+  return text + "set NODE_NAME to the name of a node to compare what is for that node\n";
 }
 
 }  // namespace
@@ -185,6 +215,7 @@ int RunDiff(const Arguments& arguments, Streams streams) {
   streams.out << (arguments.output == Output::kTable
                       ? RenderText(outlook, streams.colors_out)
                       : ObjectText(OutlookJson(outlook), arguments.output));
+  streams.err << LeftOutOf(*models[0], *models[1]);
   return kOk;
 }
 

@@ -153,10 +153,12 @@ std::string WhyUnhealthy(const Snapshot& snapshot) {
 }
 
 std::vector<std::string> HealthyUnits(const Snapshot& snapshot, std::size_t count) {
+  const bool has_slots = snapshot.spec->api == Api::kDra;
+  const int units_of_device = has_slots ? 1 : snapshot.spec->replicas;
   std::vector<std::string> ids;
   for (const ListedDevice& listed : snapshot.devices) {
     if (listed.health != Health::kHealthy) continue;
-    for (int replica = 0; replica < snapshot.spec->replicas && ids.size() < count; ++replica) {
+    for (int replica = 0; replica < units_of_device && ids.size() < count; ++replica) {
       ids.push_back(AdvertisedId(*snapshot.spec, listed.device->id, replica));
     }
   }

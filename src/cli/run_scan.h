@@ -47,7 +47,7 @@ Result<std::vector<Inspection>> RunScan(const Model& model, const InspectOptions
 std::string WhyUnhealthy(const Snapshot& snapshot);
 
 /// Returns the advertised IDs of the first `count` healthy units of a resource, or of all healthy
-/// units if there are fewer.
+/// units if there are fewer. As in a claim, each is of another device if DRA serves the resource.
 std::vector<std::string> HealthyUnits(const Snapshot& snapshot, std::size_t count);
 
 }  // namespace patchbay

@@ -48,6 +48,14 @@ std::optional<SlicePreview> PreviewSlices(const std::shared_ptr<const Snapshot>&
   return preview;
 }
 
+std::optional<std::string> IdOfSliceName(const std::shared_ptr<const Snapshot>& snapshot,
+                                         std::string_view name) {
+  if (snapshot->spec->api != Api::kDra) return std::nullopt;
+  const NamedDevices named(snapshot);
+  const ListedDevice* listed = named.Find(name);
+  return listed == nullptr ? std::nullopt : std::optional(listed->device->id);
+}
+
 Json AttributesJson(const Attributes& attributes) {
   Json json = Json::object();
   for (const auto& [name, value] : attributes) json[name] = ValueJson(value);

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dra/resource_slice.h"
@@ -31,6 +32,10 @@ struct SlicePreview {
 /// plugin API serves it. Pure.
 std::optional<SlicePreview> PreviewSlices(const std::shared_ptr<const Snapshot>& snapshot,
                                           const std::string& node_name);
+
+/// Returns the ID of the device that has this name in its ResourceSlice; nothing if there is none.
+std::optional<std::string> IdOfSliceName(const std::shared_ptr<const Snapshot>& snapshot,
+                                         std::string_view name);
 
 /// Returns the attributes as an object; a version is a string.
 nlohmann::ordered_json AttributesJson(const Attributes& attributes);

@@ -64,7 +64,8 @@ void WarnOfNoEffect(std::string_view key, const std::optional<T>& set, Api neede
       format("remove it, or set api = \"{}\"", kApiNames[static_cast<std::size_t>(needed)]));
 }
 
-/// A problem is at its key, or at the section if the key is missing.
+/// A problem is at its key, or at the section if the key is missing. A key that is missing, unknown
+/// or of the wrong type has been reported.
 void CompileCluster(const KubernetesDraft& draft, Reporter& reporter, DaemonSpec& spec) {
   const std::tuple<std::string_view, const std::optional<Text>&, std::string ClusterSettings::*>
       keys[] = {
@@ -77,15 +78,19 @@ void CompileCluster(const KubernetesDraft& draft, Reporter& reporter, DaemonSpec
   for (const auto& [name, text, member] : keys) {
     if (text) settings.*member = text->value;
   }
-  if (draft.broken || !draft.server || !draft.ca) return;  // reported
   const auto config = CheckCluster(settings);
   if (config) return;
-  SourceLocation place = draft.place;
-  for (const auto& [name, text, member] : keys) {
-    if (text && name == config.error().key) place = text->place;
+  for (const ClusterProblem& problem : config.error()) {
+    const bool is_reported = (problem.key == "server" && !draft.server) ||
+                             (problem.key == "ca" && !draft.ca) ||
+                             (draft.broken && !problem.is_of_value);
+    if (is_reported) continue;
+    SourceLocation place = draft.place;
+    for (const auto& [name, text, member] : keys) {
+      if (text && name == problem.key) place = text->place;
+    }
+    reporter.Report(Code::kBadApiServer, place, problem.message, problem.hint);
   }
-  reporter.Report(Code::kBadApiServer, place, config.error().message,
-                  "in a pod with a service account, remove [daemon.kubernetes]");
 }
 
 }  // namespace
@@ -116,6 +121,10 @@ void CompileDraKeys(const ResourceDraft& draft, const DaemonSpec& daemon, const 
         format("with api = \"dra\", a resource name is limited to {} bytes", kMaxAttributeText),
         "device classes select by the name; choose a shorter one");
   }
+}
+
+void WarnOfKeysOfTheOtherApi(const ResourceDraft& draft, const ResourceSpec& spec,
+                             Reporter& reporter) {
   if (spec.on_unhealthy != OnUnhealthy()) {
     WarnOfNoEffect("on_unhealthy", draft.on_unhealthy, Api::kDra, spec, reporter);
   }

@@ -11,9 +11,12 @@ namespace patchbay {
 void CompileDraDaemon(const DaemonDraft& draft, Reporter& reporter, DaemonSpec& spec);
 
 /// Compiles `api` and the keys of a resource for Dynamic Resource Allocation into `spec`, whose
-/// other keys are compiled; `devices` is the scope of its attributes. Warns of keys that have no
-/// effect with the API of the resource.
+/// other keys are compiled; `devices` is the scope of its attributes.
 void CompileDraKeys(const ResourceDraft& draft, const DaemonSpec& daemon, const Scope& devices,
                     Reporter& reporter, ResourceSpec& spec);
+
+/// Warns of keys that have no effect with the API of the resource.
+void WarnOfKeysOfTheOtherApi(const ResourceDraft& draft, const ResourceSpec& spec,
+                             Reporter& reporter);
 
 }  // namespace patchbay

@@ -220,7 +220,8 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
     KeyFor<&ResourceDraft::attributes>(
         {.name = "attributes",
          .meaning = "with Dynamic Resource Allocation: attributes of each device, by which claims "
-                    "select it; a value is a string, or a table with the key int, bool or version",
+                    "select it; a value is a string, or a table with the key string, int, bool or "
+                    "version",
          .example = R"({"port": "{usb_port}"})",
          .key_pattern = kAttributeNamePattern}),
     KeyFor<&ResourceDraft::health>(

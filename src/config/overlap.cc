@@ -203,7 +203,7 @@ class Comparison {
   }
 
  private:
-  /// Returns whether the kubelet may allocate a node that both find twice.
+  /// Returns whether a node that both find may be allocated twice.
   bool Concerns(const Claim& a, const Claim& b) const {
     const auto bound = [&](const Claim& c) {
       return !model_.resources[c.resource].on_nodes.empty();
@@ -258,9 +258,8 @@ class Comparison {
         Code::kSharedNode, second.place,
         format("{} also belongs to the resource {}, through {}", common,
                model_.resources[first.resource].name, Where(first.place)),
-        format(
-            "the kubelet may allocate it twice: {}, or merge both into one resource with replicas",
-            fix));
+        format("it may be allocated twice: {}, or merge both into one resource with replicas",
+               fix));
   }
 
   const Model& model_;

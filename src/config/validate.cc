@@ -28,10 +28,18 @@ namespace {
 
 constexpr std::size_t kMaxResources = 1000;
 
+/// Checks a path of this machine, in which no variables are replaced.
+Problem ProblemWithLiteralPath(const std::string& path) {
+  if (!path.empty() && path[0] != '/') {
+    return SyntaxError{0, "a path must be absolute: begin with \"/\""};
+  }
+  return ProblemWithPath(LiteralShape(path));
+}
+
 /// Checks the path of a directory and stores it in `out` without trailing slashes.
 void TakeDirectory(const std::optional<Text>& draft, Reporter& reporter, std::string& out) {
   if (!draft) return;
-  if (const auto problem = ProblemWithPath(LiteralShape(draft->value))) {
+  if (const auto problem = ProblemWithLiteralPath(draft->value)) {
     reporter.Report(Code::kBadPath, draft->At(problem->offset), problem->message,
                     "use the absolute path of a directory");
   }
@@ -43,7 +51,7 @@ void TakeDirectory(const std::optional<Text>& draft, Reporter& reporter, std::st
 void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec) {
   spec.pod_resources = draft.value;
   if (draft.value.empty()) return;
-  if (const auto problem = ProblemWithPath(LiteralShape(draft.value))) {
+  if (const auto problem = ProblemWithLiteralPath(draft.value)) {
     reporter.Report(Code::kBadPath, draft.At(problem->offset), problem->message,
                     "use the absolute path of the socket, or \"\" to disable it");
   } else if (draft.value.size() > kMaxSocketPath) {
@@ -51,6 +59,13 @@ void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec
                     format("the path of a socket is limited to {} bytes", kMaxSocketPath),
                     "mount it elsewhere");
   }
+}
+
+/// Returns whether the API that serves the resource is known. A key that is unknown or invalid may
+/// be a misspelled `api`.
+bool IsApiKnown(const DocumentDraft& document, const ResourceDraft& resource) {
+  const bool has_default = !document.daemon || !document.daemon->broken;
+  return resource.api || (has_default && !resource.broken);
 }
 
 /// Reports release hooks if the PodResources API is disabled. Without it, Patchbay cannot detect
@@ -61,6 +76,7 @@ void CheckReleaseHooks(const DocumentDraft& document, const Model& model, Report
     const ResourceDraft& resource = document.resources[i];
     if (!resource.hooks || !resource.hooks->release) continue;
     if (model.resources[i].api == Api::kDra) continue;  // a claim is released by a call
+    if (!IsApiKnown(document, resource)) continue;
     reporter.Report(Code::kNeedsKey, resource.hooks->release->place,
                     "a release hook needs pod_resources, which is disabled",
                     "only the kubelet reports when a device is free again; remove pod_resources = "
@@ -281,6 +297,8 @@ Model Validate(const DocumentDraft& document, Reporter& reporter) {
   PatternBudget budget;
   for (const ResourceDraft& resource : document.resources) {
     model.resources.push_back(CompileResource(resource, model.daemon, budget, reporter));
+    if (!IsApiKnown(document, resource)) continue;
+    WarnOfKeysOfTheOtherApi(resource, model.resources.back(), reporter);
   }
   CheckDuplicates(document, model.resources, reporter);
   CheckReleaseHooks(document, model, reporter);

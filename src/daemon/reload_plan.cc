@@ -119,7 +119,8 @@ ResourceStep StepFor(const ResourceSpec& from, const ResourceSpec& to) {
     step.keys.emplace_back(key.name);
   }
   // Not every change of the keys that the options depend on changes the options.
-  if (!SameOptions(from, to)) step.impact = std::max(step.impact, ChangeImpact::kRegistration);
+  const bool registers = to.api == Api::kDevicePlugin && !SameOptions(from, to);
+  if (registers) step.impact = std::max(step.impact, ChangeImpact::kRegistration);
   return step;
 }
 

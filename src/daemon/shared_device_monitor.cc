@@ -30,8 +30,7 @@ void SharedDeviceMonitor::OnCompared(const Participants& participants, const Sha
     sharing.insert(names);
     if (known_.contains(names)) continue;
     log_.Warning(
-        "two resources list the same device node, so the kubelet may allocate it twice; exclude it "
-        "from "
+        "two resources list the same device node, so it may be allocated twice; exclude it from "
         "one of them, or make one exclusive",
         {{"resource", names.first}, {"other", names.second}, {"path", pair.path}});
   }

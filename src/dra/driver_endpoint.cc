@@ -62,8 +62,10 @@ Status CreateDataDir(const std::string& data) {
   std::error_code error;
   std::filesystem::create_directories(DirectoryOf(data), error);
   if (!error && (mkdir(data.c_str(), kDataMode) == 0 || errno == EEXIST)) return {};
-  return FailErrno(format("cannot create the directory {}; check that its parent is mounted "
-                          "writable, and that this process runs as root",
+  return FailErrno(format("cannot create the directory {}; mount it: in the volume driver of the "
+                          "DaemonSet and its mount, by dra.driver of the Helm chart, or in the "
+                          "drop-in of the systemd service; and check that this process runs as "
+                          "root",
                           data),
                    error ? error.value() : errno);
 }

@@ -10,8 +10,8 @@
 
 namespace patchbay {
 
-/// Device nodes that several resources list. The kubelet treats them as separate devices and
-/// may allocate it twice.
+/// Device nodes that several resources list. Kubernetes treats them as separate devices, so a node
+/// may be allocated twice.
 struct SharedNodes {
   struct Pair {
     std::size_t first = 0;  ///< indexes of the snapshots

@@ -90,7 +90,7 @@ MetricFamilies::MetricFamilies()
                 "the log.")),
       shared_devices(Gauge(registry, "patchbay_shared_devices",
                            "Devices of the resource with a device node that another resource also "
-                           "lists, so the kubelet may allocate it twice. Exclude it from one "
+                           "lists, so it may be allocated twice. Exclude it from one "
                            "resource, or make one exclusive; the log names both.")),
       probes(Counter(registry, "patchbay_probes_total",
                      "Health probes of the resource's devices, by result. \"failure\" and "

@@ -92,7 +92,35 @@ bool IsLoopback(const ClusterConfig& config) {
   return ParseAddress<Ipv6>(config.host) == loopback;
 }
 
-std::optional<ClusterProblem> ProblemWithFiles(const ClusterConfig& config) {
+/// Sets the server; returns why it cannot be used.
+std::optional<ClusterProblem> SetServer(const std::string& server, PlainHttp plain_http,
+                                        ClusterConfig& config) {
+  std::string_view rest = server;
+  config.uses_tls = !rest.starts_with(kHttp);
+  if (config.uses_tls && !rest.starts_with(kHttps)) {
+    return ClusterProblem{
+        "server", format("server must begin with https://, not \"{}\"", Truncate(rest, 200)),
+        std::string(kServerExample)};
+  }
+  rest.remove_prefix(config.uses_tls ? kHttps.size() : kHttp.size());
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  if (!config.uses_tls) config.port = 80;
+  if (!SetAuthority(rest, config)) {
+    return ClusterProblem{
+        "server",
+        format("server must be a scheme, a host and a port, without a path or user, not \"{}\"",
+               Truncate(server, 200)),
+        std::string(kServerExample)};
+  }
+  if (!config.uses_tls && (plain_http == PlainHttp::kRefuse || !IsLoopback(config))) {
+    return ClusterProblem{"server",
+                          "server must not use http://, because others could read the token",
+                          "use https://"};
+  }
+  return std::nullopt;
+}
+
+void AddFileProblems(const ClusterConfig& config, ClusterProblems& problems) {
   const std::pair<std::string_view, const std::string&> files[] = {
       {"ca", config.ca_file},
       {"token_file", config.token_file},
@@ -100,34 +128,35 @@ std::optional<ClusterProblem> ProblemWithFiles(const ClusterConfig& config) {
       {"client_key", config.client_key_file}};
   for (const auto& [name, path] : files) {
     if (!path.empty() && !IsShortestPath(path)) {
-      return ClusterProblem{
-          name, format("{} must be an absolute path, not \"{}\"", name, Truncate(path, 200))};
+      problems.push_back(
+          {name, format("{} must be an absolute path, not \"{}\"", name, Truncate(path, 200)),
+           "begin with \"/\", and write no \"..\", \".\" or \"//\""});
     }
   }
-  if (!config.uses_tls) return std::nullopt;
+}
+
+void AddCredentialProblems(const ClusterConfig& config, ClusterProblems& problems) {
   if (config.ca_file.empty()) {
-    return ClusterProblem{"ca",
-                          "ca is missing; set it to the file with the certificate of the cluster's "
-                          "certificate authority, such as /etc/kubernetes/pki/ca.crt"};
+    problems.push_back({"ca", "ca is missing",
+                        "set it to the file with the certificate of the cluster's certificate "
+                        "authority, such as /etc/kubernetes/pki/ca.crt",
+                        false});
   }
   const bool has_token = !config.token_file.empty();
   const bool has_certificate = !config.client_certificate_file.empty();
   if (has_certificate == config.client_key_file.empty()) {
-    return ClusterProblem{has_certificate ? "client_certificate" : "client_key",
-                          "client_certificate and client_key need each other; set both or none"};
+    problems.push_back({has_certificate ? "client_certificate" : "client_key",
+                        "client_certificate and client_key need each other", "set both or none",
+                        false});
+  } else if (has_token && has_certificate) {
+    problems.push_back({"token_file", "token_file cannot be combined with client_certificate",
+                        "remove one", false});
+  } else if (!has_token && !has_certificate) {
+    problems.push_back({"token_file", "credentials are missing",
+                        "set token_file, or client_certificate and client_key; in a pod with a "
+                        "service account, remove [daemon.kubernetes]",
+                        false});
   }
-  if (has_token == has_certificate) {
-    return ClusterProblem{
-        "token_file", has_token
-                          ? "token_file cannot be combined with client_certificate; remove one"
-                          : "credentials are missing; set token_file, or client_certificate and "
-                            "client_key"};
-  }
-  return std::nullopt;
-}
-
-tl::unexpected<ClusterProblem> ServerProblem(std::string message) {
-  return tl::unexpected<ClusterProblem>(ClusterProblem{"server", std::move(message)});
 }
 
 }  // namespace
@@ -154,42 +183,29 @@ Result<ClusterConfig> ClusterConfigInPod(std::string_view host, std::string_view
   return config;
 }
 
-tl::expected<ClusterConfig, ClusterProblem> CheckCluster(const ClusterSettings& settings,
-                                                         PlainHttp plain_http) {
+tl::expected<ClusterConfig, ClusterProblems> CheckCluster(const ClusterSettings& settings,
+                                                          PlainHttp plain_http) {
   ClusterConfig config;
-  std::string_view rest = settings.server;
-  config.uses_tls = !rest.starts_with(kHttp);
-  if (config.uses_tls && !rest.starts_with(kHttps)) {
-    return ServerProblem(format("server must begin with https://, not \"{}\"; {}",
-                                Truncate(rest, 200), kServerExample));
-  }
-  rest.remove_prefix(config.uses_tls ? kHttps.size() : kHttp.size());
-  if (rest.ends_with('/')) rest.remove_suffix(1);
-  if (!config.uses_tls) config.port = 80;
-  if (!SetAuthority(rest, config)) {
-    return ServerProblem(
-        format("server must be a scheme, a host and a port, without a path or user, not "
-               "\"{}\"; {}",
-               Truncate(settings.server, 200), kServerExample));
-  }
-  if (!config.uses_tls && (plain_http == PlainHttp::kRefuse || !IsLoopback(config))) {
-    return ServerProblem(
-        "server must not use http://, because others could read the token; use https://");
+  ClusterProblems problems;
+  if (auto problem = SetServer(settings.server, plain_http, config)) {
+    problems.push_back(*std::move(problem));
   }
   config.ca_file = settings.ca;
   config.token_file = settings.token_file;
   config.client_certificate_file = settings.client_certificate;
   config.client_key_file = settings.client_key;
-  if (auto problem = ProblemWithFiles(config)) {
-    return tl::unexpected<ClusterProblem>(*std::move(problem));
-  }
+  AddFileProblems(config, problems);
+  // Nothing else is required on a loopback address without TLS, which an administrator cannot set.
+  if (config.uses_tls || plain_http == PlainHttp::kRefuse) AddCredentialProblems(config, problems);
+  if (!problems.empty()) return tl::unexpected<ClusterProblems>(std::move(problems));
   return config;
 }
 
 Result<ClusterConfig> ClusterConfigFrom(const ClusterSettings& settings, PlainHttp plain_http) {
   auto config = CheckCluster(settings, plain_http);
-  if (!config) return Fail(ErrorKind::kInvalid, std::move(config).error().message);
-  return *std::move(config);
+  if (config) return *std::move(config);
+  const ClusterProblem& first = config.error().front();
+  return Fail(ErrorKind::kInvalid, format("{}; {}", first.message, first.hint));
 }
 
 std::string HostAndPort(const ClusterConfig& config) {

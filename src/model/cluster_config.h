@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -53,14 +54,17 @@ enum class PlainHttp { kRefuse, kOnLoopback };
 struct ClusterProblem {
   std::string_view key;
   std::string message;
+  std::string hint;
+  bool is_of_value = true;  ///< the value is wrong with any other keys
 };
+using ClusterProblems = std::vector<ClusterProblem>;
 
-/// Returns the configuration from settings, or a problem if a setting is missing, invalid or
-/// contradicts another one. Does not access files.
-tl::expected<ClusterConfig, ClusterProblem> CheckCluster(const ClusterSettings& settings,
-                                                         PlainHttp plain_http = PlainHttp::kRefuse);
+/// Returns the configuration from settings, or all problems if settings are missing, invalid or
+/// contradict each other. Does not access files.
+tl::expected<ClusterConfig, ClusterProblems> CheckCluster(
+    const ClusterSettings& settings, PlainHttp plain_http = PlainHttp::kRefuse);
 
-/// Same as CheckCluster, and fails with kInvalid.
+/// Same as CheckCluster, and fails with kInvalid and the first problem.
 Result<ClusterConfig> ClusterConfigFrom(const ClusterSettings& settings,
                                         PlainHttp plain_http = PlainHttp::kRefuse);
 

@@ -67,7 +67,7 @@ class Examples(support.TestCase):
             self.assertEqual(set(device), set(DEVICE))
             for key, kind in DEVICE.items():
                 self.assertIsInstance(device[key], kind, key)
-            self.assertIn(device["health"], ("Healthy", "Unhealthy"))
+            self.assertIn(device["health"], ("Healthy", "Unhealthy", "not probed"))
             self.assertRegex(device["id"], r"\A[A-Za-z0-9._:@+-]{1,63}\Z")
             self.assertEqual(device["variables"]["id"], device["id"])
             self.assertEqual(device["variables"]["resource"], resource["name"])

@@ -20,8 +20,8 @@ def device_line(device):
     words = [device["id"]]
     if device["numa_node"] is not None:
         words.append(f"numa={device['numa_node']}")
-    if device["health"] != "Healthy":
-        words.append(f"{device['health']}: {device['reason']}")
+    if device["health"] == "Unhealthy":
+        words.append(f"Unhealthy: {device['reason']}")
     return "  " + "  ".join(words + device["paths"])
 
 

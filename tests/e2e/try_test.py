@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 import support
 from support import PATCHBAY, Lines, Process, environment, get, resource
@@ -281,6 +282,8 @@ class Try(support.TestCase):
             config.write_text(CONFIG + resource("a.com/x", "count = 1", 'api = "dra"\n'))
             _, line = process.err.wait("a request to the API server failed")
             self.assertIn("restart it", line)
+            time.sleep(1)
+            self.assertNotIn("driver sockets cannot be created", process.err.text())
             process.send(signal.SIGINT)
             self.assertEqual(process.wait(), 0, process.err.text())
         self.assert_clean()

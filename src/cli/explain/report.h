@@ -74,6 +74,7 @@ struct ExplainReport {
   std::vector<Shared> shared;
   std::vector<MissingMount> missing_mounts;
   std::optional<SlicePreview> slices;  ///< nothing: served by the device plugin API
+  bool has_probe = false;              ///< the taints depend on health probes, which do not run
 };
 
 /// Explains each inspected resource on the Kubernetes node, in the order of `inspections`. Pure.

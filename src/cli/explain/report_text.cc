@@ -299,13 +299,19 @@ std::string ReportText(const std::vector<ExplainReport>& reports, const ReportSt
                     report.slices->pool, report.slices->device_class);
       Lines lines(out, style);
       AddSlices(*report.slices, lines);
+      if (report.has_probe) {
+        lines.Hint(
+            format("taints of health probes are missing, because probes do not run here; "
+                   "`{} --probe --output json {}` has them",
+                   style.devices, report.resource));
+      }
     }
     for (const auto& [path, detail] : report.missing_mounts) {
       out += format("  mount: {} is missing: {}\n", Printable(path), Printable(detail));
     }
     for (const auto& [path, other] : report.shared) {
-      out += format("  shared: {} also belongs to {}; the kubelet may allocate it twice\n",
-                    Printable(path), other);
+      out += format("  shared: {} also belongs to {}; it may be allocated twice\n", Printable(path),
+                    other);
     }
   }
   return out;
@@ -336,7 +342,7 @@ std::string TargetReportText(const ExplainTarget& target, const std::vector<Expl
     }
   }
   if (!others.empty()) {
-    out += format("\nshared: it belongs to {}; the kubelet may allocate it {} times\n",
+    out += format("\nshared: it belongs to {}; it may be allocated {} times\n",
                   fmt::join(others, ", "), others.size());
   }
   if (!unrelated.empty())

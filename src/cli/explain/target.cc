@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "cli/access_hints.h"
+#include "cli/slice_preview.h"
 
 namespace patchbay {
 namespace {
@@ -127,6 +128,12 @@ Result<ExplainTarget> ResolveTarget(const std::string& argument,
   } else {
     target.syspaths = DevicesNamed(target.argument, sysfs);
     if (target.syspaths.empty() && !IsId(target.argument, inspections)) {
+      for (const Inspection& inspection : inspections) {
+        const auto id = IdOfSliceName(inspection.snapshot, argument);
+        if (!id) continue;
+        return ExplainTarget{.argument = *id,
+                             .description = format("{} in ResourceSlices", argument)};
+      }
       return InvalidTarget(target.argument, host);
     }
   }

@@ -10,9 +10,9 @@
 namespace patchbay {
 
 /// The argument of `explain --path`, resolved on this host: a device node, a link to one, a sysfs
-/// device given by path or name, or a device ID.
+/// device given by path or name, a device ID, or the name of a device in a ResourceSlice.
 struct ExplainTarget {
-  std::string argument;                    ///< the argument; a path is normalized
+  std::string argument;  ///< the argument; a path is normalized, a name in a slice is the ID
   std::vector<std::string> paths = {};     ///< all paths of the object, the argument first
   std::vector<std::string> syspaths = {};  ///< its sysfs devices; several if they share a name
   std::optional<FileType> type = {};  ///< of the file that the path resolves to, if not in /sys
@@ -26,7 +26,7 @@ struct ExplainTarget {
 std::string NormalizedPath(const std::string& argument);
 
 /// Resolves the argument on the host. Fails if it is neither a path, nor a name in sysfs, nor an ID
-/// in `inspections`; the error lists the valid forms. May block.
+/// or a name in a ResourceSlice in `inspections`; the error lists the valid forms. May block.
 Result<ExplainTarget> ResolveTarget(const std::string& argument,
                                     const std::vector<Inspection>& inspections, const Sysfs& sysfs,
                                     DeviceAncestries& ancestries);

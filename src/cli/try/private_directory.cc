@@ -24,6 +24,7 @@ Result<std::unique_ptr<PrivateDirectory>> PrivateDirectory::Create() {
     pattern = "/tmp" + std::string(kPrivateName);
   }
   if (mkdtemp(pattern.data()) == nullptr) return FailErrno("cannot create " + pattern, errno);
+  std::filesystem::create_directory(pattern + "/plugins_registry", none);  // as the kubelet does
   return std::unique_ptr<PrivateDirectory>(new PrivateDirectory(std::move(pattern)));
 }
 

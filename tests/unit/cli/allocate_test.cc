@@ -266,5 +266,31 @@ TEST_F(AllocateTest, TakesTheFirstSlotOfASharedDeviceForDra) {
   EXPECT_THAT(Refused({"a.com/x", "1"}), HasSubstr("\"1\""));
 }
 
+TEST_F(AllocateTest, CountIsOfDifferentDevicesForDra) {
+  tree_.File("patchbay.toml",
+             "[[resource]]\nname = \"a.com/x\"\napi = \"dra\"\nreplicas = 3\n"
+             "match = [{ count = 2 }]\nenv = { X = \"{id}\" }\n");
+  EXPECT_EQ(Allocate({"a.com/x", "--count", "2"}).out, "  env         X=0::0,1::0\n");
+  EXPECT_THAT(Refused({"a.com/x", "--count", "3"}),
+              HasSubstr("has 2 healthy devices but 3 were requested"));
+}
+
+TEST_F(AllocateTest, AcceptsTheNameInAResourceSlice) {
+  tree_.File("host/srv/CARD0");
+  tree_.File("patchbay.toml",
+             "[[resource]]\nname = \"a.com/x\"\napi = \"dra\"\n"
+             "match = [{ path = \"/srv/CARD*\", type = \"file\" }]\nenv = { X = \"{id}\" }\n");
+  const std::vector<std::string> flags = {"--config", tree_.path("patchbay.toml"), "--host-root",
+                                          tree_.path("host")};
+  std::vector<std::string> devices = {"devices", "--output", "json"};
+  devices.insert(devices.end(), flags.begin(), flags.end());
+  const Json json = Json::parse(RunCli(devices).out);
+  const std::string name = json["resources"][0]["devices"][0]["slice_name"];
+  ASSERT_NE(name, "CARD0");
+  std::vector<std::string> allocate = {"allocate", "a.com/x", name};
+  allocate.insert(allocate.end(), flags.begin(), flags.end());
+  EXPECT_EQ(RunCli(allocate).out, "  env         X=CARD0\n");
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -391,6 +391,30 @@ TEST_F(DevicesTest, MarksDevicesThatWereNotProbed) {
             "example.com/plain  plain   1      Healthy     /dev/plain\n");
 }
 
+TEST_F(DevicesTest, JsonHasTheHealthAndTaintsOfTheProbe) {
+  Config(R"([[resource]]
+name = "example.com/card"
+api = "dra"
+on_unhealthy = "evict"
+match = [{ path = "/srv/card*", type = "file" }]
+[resource.health]
+command = ["/bin/sh", "-c", "test $0 = card0", "{name}"]
+)");
+  tree_.File("host/srv/card0");
+  tree_.File("host/srv/card1");
+  const auto devices = [&](const std::vector<std::string>& flags) {
+    return Json::parse(Devices(flags).out)["resources"][0]["devices"];
+  };
+  for (const Json& device : devices({"-o", "json"})) EXPECT_EQ(device["health"], "not probed");
+  const Json probed = devices({"-o", "json", "--probe"});
+  EXPECT_EQ(probed[0]["health"], "Healthy");
+  EXPECT_EQ(probed[0]["taints"], Json::array());
+  EXPECT_EQ(probed[1]["health"], "Unhealthy");
+  EXPECT_THAT(probed[1]["reason"].get<std::string>(), HasSubstr("exit code 1"));
+  EXPECT_EQ(probed[1]["taints"][0],
+            Json({{"key", "patchbay.dev/unhealthy"}, {"effect", "NoExecute"}}));
+}
+
 TEST_F(DevicesTest, ProbePrintsResultTimeAndOutput) {
   Config(kProbes);
   for (const char* name : {"card0", "card1", "link0", "plain"}) {

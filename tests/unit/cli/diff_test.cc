@@ -150,6 +150,35 @@ TEST_F(DiffTest, ConsidersOnNodes) {
   EXPECT_THAT(ran.out, HasSubstr("removed"));
 }
 
+TEST_F(DiffTest, ReportsEntriesThatAreNotForThisNode) {
+  const ScopedEnv node("NODE_NAME", "vm");
+  const std::string both = Resource("a.com/x", "api = 'dra'\non_nodes = ['n1']") +
+                           Resource("a.com/x", "on_nodes = ['n2']");
+  const std::string left_out =
+      "a.com/x: not for this node (vm); on_nodes = [\"n1\", \"n2\"]\n"
+      "set NODE_NAME to the name of a node to compare what is for that node\n";
+  EXPECT_EQ(Diff(Resource("a.com/x"), both).err, left_out);
+  EXPECT_EQ(Diff(both, both).err, left_out);
+  EXPECT_THAT(Diff(Resource("a.com/x"), Resource("a.com/x")).err, IsEmpty());
+}
+
+TEST_F(DiffTest, ReportsTheEffectOnResourceSlices) {
+  const std::string dra = "api = \"dra\"\n";
+  const std::string hooks = "[resource.hooks]\npre_start = {command = [\"/bin/true\"]}\n";
+  const auto ran =
+      Diff(Resource("a.com/old", dra) + Resource("a.com/a", dra) + Resource("a.com/hook", dra),
+           Resource("a.com/a", dra + "attributes = {x = \"y\"}") + Resource("a.com/hook", dra) +
+               hooks + Resource("a.com/new", dra));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out,
+              HasSubstr("RESOURCE    IMPACT    KEYS             MEANING\n"
+                        "a.com/old   removed   -                ResourceSlices are deleted\n"
+                        "a.com/a     list      attributes       ResourceSlices are updated\n"
+                        "a.com/hook  response  hooks.pre_start  applies to containers started "
+                        "after the reload\n"
+                        "a.com/new   new       -                ResourceSlices are published\n"));
+}
+
 TEST_F(DiffTest, ReportsErrorsInEitherFile) {
   for (const auto& [from, to] : {std::pair(std::string("x"), Resource("a.com/b")),
                                  std::pair(Resource("a.com/b"), std::string("x"))}) {

@@ -255,13 +255,26 @@ TEST_F(ExplainPathTest, GroupsUnrelatedResourcesOnOneLine) {
               HasSubstr("filtered   /srv/x1: the pattern does not match it\n"));
 }
 
+TEST_F(ExplainPathTest, AcceptsTheNameInAResourceSlice) {
+  tree_.File("srv/CARD0");
+  Config(
+      "[[resource]]\nname = \"a.com/x\"\napi = \"dra\"\n"
+      "match = [{ path = \"/srv/CARD*\", type = \"file\" }]\n");
+  const auto json = nlohmann::json::parse(Explain({"-o", "json"}).out);
+  const std::string name = json["resources"][0]["dra"]["devices"][0]["slice_name"];
+  ASSERT_NE(name, "CARD0");
+  EXPECT_THAT(Asked(name), testing::StartsWith("CARD0: " + name +
+                                               " in ResourceSlices\n"
+                                               "  listed by match 1 of a.com/x\n"));
+}
+
 TEST_F(ExplainPathTest, ReportsNodesSharedByTwoResources) {
   tree_.File("srv/x1");
   tree_.File("srv/x2");
   const std::string match = "[[resource.match]]\npath = \"/srv/x*\"\ntype = \"file\"\n";
   Config("[[resource]]\nname = \"a.com/a\"\n" + match + "[[resource]]\nname = \"a.com/b\"\n" +
          match);
-  EXPECT_THAT(Asked("/srv/x2"), HasSubstr("\nshared: it belongs to a.com/a, a.com/b; the kubelet"));
+  EXPECT_THAT(Asked("/srv/x2"), HasSubstr("\nshared: it belongs to a.com/a, a.com/b; it may"));
   EXPECT_THAT(Asked("/srv/x3"), Not(HasSubstr("shared")));
 }
 

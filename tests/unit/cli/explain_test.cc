@@ -245,6 +245,17 @@ device_node = [{ host_path = "/dev/missing", container_path = "/dev/x" }]
   EXPECT_EQ(dra["devices"][0]["taints"][0]["effect"], "NoSchedule");
 }
 
+TEST_F(ExplainTest, ReportsThatProbesWereNotRunForTaints) {
+  const std::string config =
+      "[[resource]]\nname = 'a.com/x'\napi = 'dra'\nmatch = [{ count = 1 }]\n";
+  Config(config + "[resource.health]\ncommand = ['/bin/false']\n");
+  EXPECT_THAT(Explain().out, HasSubstr("because probes do not run here; `patchbay devices "
+                                       "--config "));
+  EXPECT_THAT(Explain().out, HasSubstr(" --probe --output json a.com/x` has them\n"));
+  Config(config);
+  EXPECT_THAT(Explain().out, Not(HasSubstr("--probe")));
+}
+
 TEST_F(ExplainTest, UsesSysfsNamesForDevicesWithoutNode) {
   test::FakeSysfs sysfs(tree_);
   sysfs.Device("/sys/devices/usb1/1-1", {.subsystem = "usb",

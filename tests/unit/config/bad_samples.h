@@ -517,10 +517,10 @@ group_by = 'c')"),
        "lowercase letters", "driver = \"patchbay.dev\""},
       {"[daemon.kubernetes]\nserver = 'http://10.0.0.1'\nca = '/ca'\ntoken_file = '/t'\n" +
            Resource(""),
-       "2:10 bad-api-server", "must not use http", "remove [daemon.kubernetes]"},
+       "2:10 bad-api-server", "must not use http", "use https"},
       {"[daemon.kubernetes]\nserver = 'https://10.0.0.1'\nca = 'ca'\ntoken_file = '/t'\n" +
            Resource(""),
-       "3:6 bad-api-server", "ca must be an absolute path", ""},
+       "3:6 bad-api-server", "ca must be an absolute path", "begin with \"/\""},
       {"[daemon.kubernetes]\nserver = 'https://a'\nca = '/ca'\ntoken_file = '/t'\n"
        "client_certificate = '/c'\nclient_key = '/k'\n" +
            Resource(""),
@@ -528,12 +528,19 @@ group_by = 'c')"),
       {"[daemon.kubernetes]\nserver = 'https://a'\nca = '/ca'\ntoken_file = '/t'\n"
        "client_key = '/k'\n" +
            Resource(""),
-       "5:14 bad-api-server", "need each other", ""},
+       "5:14 bad-api-server", "need each other", "set both"},
       {"[daemon.kubernetes]\nserver = 'https://10.0.0.1'\nca = '/ca'\n" + Resource(""),
-       "1:1 bad-api-server", "credentials are missing", ""},
+       "1:1 bad-api-server", "credentials are missing", "remove [daemon.kubernetes]"},
       {"[daemon.kubernetes]\nca = '/ca'\ntoken_file = '/t'\n" + Resource(""), "1:1 missing-key",
        "no \"server\"", "server = "},
       {WithKey("api = 'DRA'"), "2:7 unknown-value", "cannot be \"DRA\"", "`dra`"},
+      {WithKey("api = 'DRA'\non_unhealthy = 'evict'\nattributes = {a = 'b'}"), "2:7 unknown-value",
+       "", ""},
+      {"[daemon]\napi = 'DRA'\npod_resources = ''\n" + WithKey("attributes = {a = 'b'}") +
+           "[resource.hooks.release]\ncommand = ['x']\n",
+       "2:7 unknown-value", "", ""},
+      {Daemon("cdi_dir = '{path}/cdi'"), "2:12 bad-path", "absolute: begin with \"/\"",
+       "the absolute path of a directory"},
       {WithKey("api = 'dra'\nattributes = {\"a-b\" = 'x'}"), "3:15 bad-attribute",
        "letters, digits and", ""},
       {WithKey("api = 'dra'\nattributes = {id = 'x'}"), "3:15 bad-attribute", "set by Patchbay",

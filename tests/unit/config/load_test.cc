@@ -197,6 +197,22 @@ match = [{path = "/dev/null"}]
   EXPECT_EQ(model.resources.at(1).api, Api::kDevicePlugin);
 }
 
+TEST(Load, ReportsAllErrorsOfTheApiServer) {
+  const std::string section = "[daemon.kubernetes]\n";
+  const auto found = [&](const std::string& keys) {
+    return Findings(LoadText(section + keys + Resource("")));
+  };
+  EXPECT_THAT(found("server = '10.0.0.1'\nca = 'ca'\ntoken_file = 't'\nclient_key = '/k'\n"),
+              ElementsAre("2:10 bad-api-server", "3:6 bad-api-server", "4:14 bad-api-server",
+                          "5:14 bad-api-server"));
+  EXPECT_THAT(found("token_file = 't'\n"),
+              ElementsAre("1:1 missing-key", "1:1 missing-key", "2:14 bad-api-server"));
+  EXPECT_THAT(found("server = 'https://a'\nca = 'ca'\ntoken-file = '/t'\n"),
+              ElementsAre("3:6 bad-api-server", "4:1 unknown-key"));
+  const Loaded path = LoadText("[daemon]\ncdi_dir = '{path}/cdi'\n" + Resource(""));
+  EXPECT_THAT(path.diagnostics.RenderText(), Not(HasSubstr("real_path")));
+}
+
 TEST(Load, KeepsTheDefaultsOfTheModel) {
   const Model model = LoadGood(Resource(""));
   const ResourceSpec& r = model.resources.front();

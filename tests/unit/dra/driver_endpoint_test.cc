@@ -375,6 +375,16 @@ TEST_F(DriverEndpointTest, NamesWhatIsAtThePlaceOfASocket) {
   EXPECT_TRUE(Await([&] { return instance->endpoint->is_serving(); })) << text_.str();
 }
 
+TEST_F(DriverEndpointTest, NamesTheMountOfADirectoryThatCannotBeCreated) {
+  tree_.Remove("plugins");
+  tree_.File("plugins");
+  const auto instance = Make();
+  instance->endpoint->Start();
+  EXPECT_TRUE(Await([&] { return !text_.str().empty(); }));
+  EXPECT_THAT(text_.str(), HasSubstr("cannot create the directory " + tree_.path("plugins/a.b") +
+                                     "; mount it: in the volume driver of the DaemonSet"));
+}
+
 TEST_F(DriverEndpointTest, TwoInstancesOfARollingUpdateServeAtOnce) {
   const std::string old_uid = "11111111-2222-3333-4444-555555555555";
   const std::string new_uid = "99999999-2222-3333-4444-555555555555";
