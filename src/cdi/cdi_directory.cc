@@ -152,8 +152,9 @@ int CheckReplaceable(int directory, const std::string& name) {
   if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return 0;
   if (S_ISDIR(info.st_mode)) return EISDIR;
   if (!S_ISREG(info.st_mode)) return 0;
-  const UniqueFd fd(openat(directory, name.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
-  return fd || errno == ENOENT || errno == ETXTBSY ? 0 : errno;
+  const UniqueFd fd(
+      openat(directory, name.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  return !fd && errno == EPERM ? EPERM : 0;
 }
 
 /// Returns 0 or an errno value.

@@ -142,6 +142,7 @@ void RejectTakenNodes(const Taken& taken, std::vector<Candidate>& found, ScanCon
         const bool may_be_its = std::ranges::any_of(
             owner->matches, [&](const MatchSpec& match) { return MayFind(match, node); });
         if (!may_be_its) continue;
+        scan.SetIncomplete();
         return format(
             "{} may belong to {}, which is exclusive and whose devices cannot be looked "
             "up now",

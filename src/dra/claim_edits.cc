@@ -67,13 +67,19 @@ std::string RecordOf(const ClaimKey& claim, const PreparedRequest& request) {
                  {"cdi", request.cdi_devices}});
 }
 
-/// Runtimes cache devices by name, so a claim that is allocated again with other devices gets other
-/// names. The names of requests have no dots, so no two devices of a claim get the same name.
-std::string CdiNameOf(std::string_view uid, std::string_view request, int number,
-                      const std::vector<PlannedDevice>& devices) {
-  const std::string resource = number == 1 ? "" : format(".{}", number);
-  return format("{}-{}{}-{:08x}", uid, request, resource,
-                ShortHash(TextOf(DevicesRecord(devices))));
+/// Returns the beginning of the name of a CDI device. The names of requests have no dots, so no two
+/// devices of a claim get the same name.
+std::string CdiNamePrefix(std::string_view uid, std::string_view request, int number) {
+  return number == 1 ? format("{}-{}-", uid, request) : format("{}-{}.{}-", uid, request, number);
+}
+
+/// Returns the end of the name. Runtimes cache devices by name, so a claim that is prepared again
+/// in another way gets other names.
+Result<std::string> CdiNameSuffix(const std::vector<PlannedDevice>& devices,
+                                  const CdiEdits& edits) {
+  const std::string text = TRY(
+      CdiToJson({.kind = "patchbay.dev/edits", .devices = {{.name = "edits", .edits = edits}}}));
+  return format("{:08x}", ShortHash(TextOf(DevicesRecord(devices)) + text));
 }
 
 /// Returns the elements of an array, none if it is absent, after checking each with `is_valid`.
@@ -166,14 +172,15 @@ Result<CdiSpec> ClaimSpec(std::string_view driver, const ClaimPlan& plan,
   RequestNumbers numbers;
   for (std::size_t i = 0; i < plan.requests.size(); ++i) {
     const PlannedRequest& planned = plan.requests[i];
-    CdiDevice device{.name = CdiNameOf(plan.claim.uid, planned.request,
-                                       numbers.Next(planned.request), planned.devices),
-                     .edits = EditsOf(responses[i])};
+    CdiDevice device{
+        .name = CdiNamePrefix(plan.claim.uid, planned.request, numbers.Next(planned.request)),
+        .edits = EditsOf(responses[i])};
     TRY(AddEnv(planned, device.edits));
     PreparedRequest prepared{planned.request, planned.resource, planned.devices, {}};
-    if (device.edits == CdiEdits()) {
-      device.edits.env.emplace(kPlaceholderEnv, plan.claim.uid);
-    } else {
+    const bool has_edits = device.edits != CdiEdits();
+    if (!has_edits) device.edits.env.emplace(kPlaceholderEnv, plan.claim.uid);
+    device.name += TRY(CdiNameSuffix(planned.devices, device.edits));
+    if (has_edits) {
       prepared.cdi_devices.push_back(QualifiedCdiName(spec.kind, device.name));
     }
     const auto& more = responses[i].cdi_devices;
@@ -196,8 +203,8 @@ Result<PreparedClaim> ReadClaimSpec(const CdiSpec& spec, std::string_view driver
     ClaimKey claim{.uid = std::string(uid), .namespace_name = {}, .name = {}};
     PreparedRequest request = TRY(RequestOfRecord(record->second, claim));
     if (record->second != RecordOf(claim, request)) return NotARecord("a record was changed");
-    if (device.name !=
-        CdiNameOf(uid, request.request, numbers.Next(request.request), request.devices)) {
+    if (!device.name.starts_with(
+            CdiNamePrefix(uid, request.request, numbers.Next(request.request)))) {
       return NotARecord("a device is of another claim");
     }
     prepared.claim = std::move(claim);

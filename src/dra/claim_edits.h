@@ -43,9 +43,9 @@ std::string ClaimFileName(std::string_view driver, std::string_view uid);
 CdiEdits EditsOf(const ContainerResponse& response);
 
 /// Returns the file of a claim. `responses` has the response of Allocate to the units of each
-/// request of the plan. The name of a device has the UID of the claim and a hash of the devices, so
-/// it never gets another meaning. Fails with kInvalid if the parameters of the claim set a variable
-/// that the resource sets, or if the file would not be valid.
+/// request of the plan. The name of a device has the UID of the claim and a hash of what it means,
+/// so it never gets another meaning. Fails with kInvalid if the parameters of the claim set a
+/// variable that the resource sets, or if the file would not be valid.
 Result<CdiSpec> ClaimSpec(std::string_view driver, const ClaimPlan& plan,
                           std::span<const ContainerResponse> responses);
 

@@ -147,6 +147,12 @@ Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& 
   }
   const ListedDevice* const listed = pool->second->Find(allocated.device);
   const ResourceSpec& spec = *pool->second->snapshot().spec;
+  if (listed != nullptr && listed->never_found && !listed->is_missing) {
+    return Fail(ErrorKind::kPrecondition,
+                format("was not found since Patchbay started, because not all places could be "
+                       "read; \"patchbay explain {}\" lists them",
+                       QuoteShell(spec.name)));
+  }
   if (listed == nullptr || listed->is_missing) {
     return Fail(ErrorKind::kNotFound,
                 format("does not exist on this node; \"patchbay devices {}\" lists those that do; "

@@ -142,8 +142,11 @@ const Json* FindJsonMember(const Json& object, const char* key) {
   return member == object.end() || member->is_null() ? nullptr : &*member;
 }
 
-Failure WrongMember(const char* key, std::string_view wanted) {
-  return Fail(ErrorKind::kInvalid, format("\"{}\" must be {}", key, wanted));
+/// `found` is the value that is not as wanted: the member or a part of it.
+Failure WrongMember(const char* key, const Json& found, std::string_view wanted) {
+  const std::string problem = WhyUnreadable(found);
+  return Fail(ErrorKind::kInvalid, problem.empty() ? format("\"{}\" must be {}", key, wanted)
+                                                   : format("\"{}\" {}", key, problem));
 }
 
 }  // namespace
@@ -170,7 +173,7 @@ Result<std::string> TextMember(const Json& object, const char* key, std::size_t 
   if (member == nullptr) return std::string();
   const auto* text = member->get_ptr<const std::string*>();
   if (text == nullptr || text->size() > max_bytes) {
-    return WrongMember(key, format("a string of at most {} bytes", max_bytes));
+    return WrongMember(key, *member, format("a string of at most {} bytes", max_bytes));
   }
   return *text;
 }
@@ -180,7 +183,7 @@ Result<std::int64_t> CountMember(const Json& object, const char* key) {
   if (member == nullptr) return 0;
   if (!member->is_number_unsigned() ||
       member->get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
-    return WrongMember(key, "an integer that is not negative");
+    return WrongMember(key, *member, "an integer that is not negative");
   }
   return member->get<std::int64_t>();
 }
@@ -188,26 +191,24 @@ Result<std::int64_t> CountMember(const Json& object, const char* key) {
 Result<bool> BoolMember(const Json& object, const char* key) {
   const Json* const member = FindJsonMember(object, key);
   if (member == nullptr) return false;
-  if (!member->is_boolean()) return WrongMember(key, "a boolean");
+  if (!member->is_boolean()) return WrongMember(key, *member, "a boolean");
   return member->get<bool>();
 }
 
 Result<const Json*> ObjectMember(const Json& object, const char* key) {
   const Json* const member = FindJsonMember(object, key);
-  if (member == nullptr || member->is_object()) return member;
-  const std::string problem = WhyUnreadable(*member);
-  if (problem.empty()) return WrongMember(key, "an object");
-  return Fail(ErrorKind::kInvalid, format("\"{}\" {}", key, problem));
+  if (member != nullptr && !member->is_object()) return WrongMember(key, *member, "an object");
+  return member;
 }
 
 Result<const Json*> ObjectsMember(const Json& object, const char* key, std::size_t max_size) {
   const Json* const member = FindJsonMember(object, key);
   if (member == nullptr) return member;
-  bool is_valid = member->is_array() && member->size() <= max_size;
-  if (is_valid) {
-    for (const Json& element : *member) is_valid = is_valid && element.is_object();
+  const std::string wanted = format("an array of at most {} objects", max_size);
+  if (!member->is_array() || member->size() > max_size) return WrongMember(key, *member, wanted);
+  for (const Json& element : *member) {
+    if (!element.is_object()) return WrongMember(key, element, wanted);
   }
-  if (!is_valid) return WrongMember(key, format("an array of at most {} objects", max_size));
   return member;
 }
 

@@ -20,7 +20,9 @@ std::optional<DeviceTaint> TaintOf(const PoolInput& input, const ListedDevice& l
     return DeviceTaint{.key = std::string(kGoneTaint), .effect = TaintEffect::kNoExecute};
   }
   if (listed.health == Health::kHealthy) return std::nullopt;
-  const bool evicts = input.devices.snapshot().spec->on_unhealthy == OnUnhealthy::kEvict;
+  // A device that may still exist, where a scan could not read, keeps its pods.
+  const bool evicts =
+      input.devices.snapshot().spec->on_unhealthy == OnUnhealthy::kEvict && !listed.never_found;
   return DeviceTaint{.key = std::string(kUnhealthyTaint),
                      .effect = evicts ? TaintEffect::kNoExecute : TaintEffect::kNoSchedule};
 }
@@ -70,14 +72,18 @@ NamedDevices::NamedDevices(std::shared_ptr<const Snapshot> snapshot)
   for (const ListedDevice& listed : snapshot_->devices) {
     by_name_.push_back({SliceDeviceName(listed.device->id), &listed});
   }
-  std::ranges::sort(by_name_, {}, &Named::name);
+  std::ranges::sort(by_name_, {}, [](const Named& named) {
+    return std::pair<std::string_view, bool>(named.name, named.device->never_found);
+  });
 }
 
 const ListedDevice* NamedDevices::Find(std::string_view name) const {
   const auto found = std::ranges::lower_bound(by_name_, name, {}, &Named::name);
   if (found == by_name_.end() || found->name != name) return nullptr;
   const auto next = std::next(found);
-  const bool is_ambiguous = next != by_name_.end() && next->name == name;
+  // A device that was found has precedence over one that was not.
+  const bool is_ambiguous = next != by_name_.end() && next->name == name &&
+                            next->device->never_found == found->device->never_found;
   return is_ambiguous ? nullptr : found->device;
 }
 
@@ -124,7 +130,7 @@ PublishedPool ComputePool(const PoolInput& input) {
     auto taint = TaintOf(input, listed);
     if (taint && !StaysPublished(input, listed)) continue;
     SliceDevice device{.name = SliceDeviceName(id)};
-    if (input.devices.Find(device.name) == nullptr) {
+    if (input.devices.Find(device.name) != &listed) {
       pool.problems.push_back(
           {.device_id = id,
            .reason = format("several devices have the name \"{}\" in the pool, so none of them is "
@@ -137,7 +143,7 @@ PublishedPool ComputePool(const PoolInput& input) {
                       .resource = spec.name,
                       .node_name = input.node_name,
                       .max_attributes = kMaxAttributes - (is_shared ? 1 : 0)},  // the slots
-                     spec.attributes);
+                     listed.never_found ? std::vector<AttributeSpec>() : spec.attributes);
     device.attributes = std::move(attributes.values);
     for (AttributeProblem& problem : attributes.problems) {
       pool.problems.push_back({id, std::move(problem.name), std::move(problem.reason)});

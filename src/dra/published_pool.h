@@ -70,6 +70,7 @@ std::size_t ContentHash(const PublishedPool& pool);
 
 /// Returns the pool of a resource. Replicas are slots of a shared device. An unhealthy device has
 /// kUnhealthyTaint; a missing one has kGoneTaint while it is allocated, and is otherwise left out.
+/// One that was never found keeps its pods unless it is missing, and has automatic attributes only.
 /// If the API server drops taints, an unhealthy or missing device that could be allocated leaves
 /// the pool instead: a shared one always, another one unless it is allocated. Pure; O(n log n).
 PublishedPool ComputePool(const PoolInput& input);

@@ -158,14 +158,19 @@ void SlicePublisher::ApplyEvents() {
 }
 
 /// Another client changed slices of pools. Two clients that overwrite each other must not do so at
-/// full speed. Deletions are no such dispute: the kubelet deletes all slices one by one when it
-/// starts.
+/// full speed. Deletions are no such dispute for a time: the kubelet deletes all slices one by one
+/// when it starts.
 void SlicePublisher::OnForeignChange(const std::set<std::string>& edited,
                                      const std::set<std::string>& deleted) {
   const Loop::Time now = deps_.loop.Now();
   for (auto& [name, pool] : pools_) {
-    if (deleted.contains(name)) pool.is_dirty = true;
-    if (!edited.contains(name)) continue;
+    if (deleted.contains(name)) {
+      pool.is_dirty = true;
+      if (now - pool.last_deletion > 2 * kMaxCorrection) pool.first_deletion = now;
+      pool.last_deletion = now;
+    }
+    const bool deletes_too_long = deleted.contains(name) && now - pool.first_deletion > kWipeLimit;
+    if (!edited.contains(name) && !deletes_too_long) continue;
     pool.is_dirty = true;
     pool.is_foreign = true;
     if (now - pool.last_foreign > 2 * kMaxCorrection) pool.corrections = 0;

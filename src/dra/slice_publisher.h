@@ -25,7 +25,8 @@ namespace patchbay {
 /// Keeps the ResourceSlices of this node at the API server equal to the pools of the daemon. Writes
 /// what PlanSlices returns, one request at a time, and nothing if nothing changed. A pool is
 /// written at most once per kMinInterval. What others change or delete is put right: at once, and
-/// more and more slowly if they do it again, up to kMaxCorrection.
+/// more and more slowly if they do it again, up to kMaxCorrection. Deletions count only after
+/// kWipeLimit: the kubelet deletes all slices one by one when it starts.
 ///
 /// Nothing is deleted at the end: a restart of the daemon must not disturb claims, and slices of a
 /// deleted node are deleted with it, because the node owns them.
@@ -36,6 +37,8 @@ class SlicePublisher {
  public:
   static constexpr std::chrono::seconds kMinInterval{1};
   static constexpr std::chrono::seconds kMaxCorrection{30};
+  /// Longer than the kubelet needs to delete the slices.
+  static constexpr std::chrono::seconds kWipeLimit{20};
   /// Slices of pools that this process never had are deleted after this time.
   static constexpr std::chrono::seconds kUnknownPoolLimit{30};
   /// The features of the API server are determined again after each list, and after this time.
@@ -118,6 +121,8 @@ class SlicePublisher {
     unsigned corrections = 0;  ///< plans only for such changes, without a quiet time in between
     Loop::Time correction_not_before{};  ///< of the next one
     Loop::Time last_foreign{};
+    Loop::Time first_deletion{};  ///< by others, since a time without
+    Loop::Time last_deletion{};
     std::uint64_t writes = 0;
     std::uint64_t failures = 0;
     std::string last_error = {};

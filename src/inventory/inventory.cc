@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "inventory/allocation.h"
+#include "model/object_name.h"
 
 namespace patchbay {
 namespace {
@@ -59,7 +60,7 @@ void Inventory::SetHeld(std::set<std::string> ids) {
 bool Inventory::SetClaimed(std::set<std::string> ids, Time now) {
   SetHeld(std::move(ids));
   are_claimed_ = true;
-  return snapshot_ != nullptr && ListFormer(now);
+  return snapshot_ != nullptr && ListNeverFound(now);
 }
 
 /// Returns the place in the list where the device is or would be.
@@ -69,24 +70,22 @@ std::vector<Inventory::Tracked>::iterator Inventory::PlaceOf(const std::string& 
       [](const Tracked& t, const std::string& wanted) { return IdLess(t.device->id, wanted); });
 }
 
-/// Lists claimed devices that are unknown as missing, and drops those that are not claimed any
-/// more. Where a scan could not read, they may still exist, and are only unhealthy.
-bool Inventory::ListFormer(Time now) {
-  const bool is_unreadable = std::ranges::any_of(rejected_, [](const Rejection& rejection) {
-    return rejection.reason == RejectReason::kUnreadable;
-  });
+/// Adds claimed devices that no scan has found, and drops those that are not claimed any more.
+bool Inventory::ListNeverFound(Time now) {
   std::size_t changes = std::erase_if(tracked_, [&](const Tracked& tracked) {
-    return tracked.is_former() && (!are_claimed_ || !held_.contains(tracked.device->id));
+    return tracked.never_found() && (!are_claimed_ || !held_.contains(tracked.device->id));
   });
   if (!are_claimed_) return changes > 0;
   for (const std::string& id : held_) {
     const auto place = PlaceOf(id);
     const bool is_known = place != tracked_.end() && place->device->id == id;
-    if (is_known || id.size() > LongestDeviceId(*spec_) || !IsPrintable(id)) continue;
-    Problem problem{.reason = is_unreadable ? "not found, and not all places could be read"
-                                            : "was removed while Patchbay did not run",
-                    .is_former = true};
-    if (!is_unreadable) {
+    if (is_known || id.size() > kMaxLabel || !IsPrintable(id)) continue;
+    Problem problem{
+        .reason = is_complete_ ? "not found since Patchbay started; it was removed, or the "
+                                 "configuration no longer matches it"
+                               : "not found since Patchbay started; not all places could be read",
+        .never_found = true};
+    if (is_complete_) {
       problem.vanished_at = now;
       problem.vanished_as = ++last_vanished_;
     }
@@ -103,9 +102,10 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   const bool finds_others = std::exchange(finds_others_, false);
   rejected_ = std::move(discovery.rejected);
   missing_mounts_ = std::move(discovery.missing_mounts);
+  is_complete_ = discovery.complete;
   max_present_ = std::max(max_present_, discovery.devices.size());
-  // ListFormer adds those that are still missing.
-  std::erase_if(tracked_, [](const Tracked& tracked) { return tracked.is_former(); });
+  // ListNeverFound adds those that are still not found.
+  std::erase_if(tracked_, [](const Tracked& tracked) { return tracked.never_found(); });
   std::vector<Tracked> next;
   // Usually at most one device has disappeared, and it stays in the list.
   next.reserve(std::max(discovery.devices.size(), tracked_.size() + 1));
@@ -154,7 +154,7 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   for (; old != tracked_.end(); ++old) keep_vanished(*old);
   tracked_ = std::move(next);
   std::move(problems.begin(), problems.end(), std::back_inserter(rejected_));
-  ListFormer(now);
+  ListNeverFound(now);
   Expire(now);
   return DropOldest();
 }
@@ -200,7 +200,9 @@ std::optional<Inventory::Time> Inventory::NextExpiry() const {
 std::vector<ProbeScheduler::Presence> Inventory::Known() const {
   std::vector<ProbeScheduler::Presence> known;
   known.reserve(tracked_.size());
-  for (const Tracked& tracked : tracked_) known.push_back({tracked.device, !tracked.is_missing()});
+  for (const Tracked& tracked : tracked_) {
+    known.push_back({tracked.device, !tracked.is_missing() && !tracked.never_found()});
+  }
   return known;
 }
 
@@ -210,7 +212,8 @@ ListedDevice Inventory::Listed(const Tracked& tracked, const HealthLookup& healt
     const std::uint32_t rank =
         IsForgettable(tracked) ? std::numeric_limits<std::uint32_t>::max() - problem->vanished_as
                                : kUnhealthyRank;
-    return {tracked.device, Health::kUnhealthy, problem->reason, rank, tracked.is_missing()};
+    return {tracked.device, Health::kUnhealthy,   problem->reason,
+            rank,           tracked.is_missing(), tracked.never_found()};
   }
   if (!health_of) return {tracked.device, Health::kHealthy, ""};
   ProbeScheduler::DeviceHealth health = health_of(tracked.device->id);

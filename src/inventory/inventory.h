@@ -45,9 +45,9 @@ class Inventory {
   /// Sets the IDs of the devices that pods hold. A missing device is not dropped while it is held.
   void SetHeld(std::set<std::string> ids);
 
-  /// The same for devices that claims hold. One that no scan of this process has found was removed
-  /// before it started: from the first MergeScan on, it is listed as missing while it is held.
-  /// Without its nodes, since only the ID is known. Returns whether Publish is needed.
+  /// The same for devices that claims hold. One that no scan has found is listed without nodes
+  /// while it is held, from the first MergeScan on: as missing, or if not all places could be read,
+  /// as unhealthy. Returns whether Publish is needed.
   bool SetClaimed(std::set<std::string> ids, Time now);
 
   /// Drops the missing devices that expired; call it at NextExpiry.
@@ -75,20 +75,20 @@ class Inventory {
     std::optional<Time> vanished_at = {};
     std::uint32_t vanished_as = 0;   ///< the number of the disappearance, counted over all devices
     bool removed_by_config = false;  ///< by a change of the entry; kept only while held
-    bool is_former = false;          ///< removed before this process started
+    bool never_found = false;        ///< see ListedDevice
   };
   struct Tracked {
     std::shared_ptr<const Device> device;
     std::unique_ptr<Problem> problem = {};  ///< null if there is none
 
     bool is_missing() const { return problem != nullptr && problem->vanished_at; }
-    bool is_former() const { return problem != nullptr && problem->is_former; }
+    bool never_found() const { return problem != nullptr && problem->never_found; }
   };
   bool IsForgettable(const Tracked& tracked) const {
     return tracked.is_missing() && !held_.contains(tracked.device->id);
   }
   std::vector<Tracked>::iterator PlaceOf(const std::string& id);
-  bool ListFormer(Time now);
+  bool ListNeverFound(Time now);
   std::size_t DropOldest();
   Time ExpiryOf(const Tracked& tracked) const;
   ListedDevice Listed(const Tracked& tracked, const HealthLookup& health_of) const;
@@ -100,6 +100,7 @@ class Inventory {
   std::vector<Tracked> tracked_;  ///< ordered by IdLess
   std::vector<Rejection> rejected_;
   std::vector<MissingMount> missing_mounts_;
+  bool is_complete_ = true;  ///< the last scan could read everything
   std::set<std::string> held_;
   bool are_claimed_ = false;     ///< `held_` was set by SetClaimed
   bool has_new_ranks_ = false;   ///< by SetHeld, since the last Publish

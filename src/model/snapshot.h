@@ -54,10 +54,13 @@ struct ListedDevice {
   /// If not all devices fit in a list for the kubelet, devices with a lower rank have precedence.
   std::uint32_t rank = 0;
   bool is_missing = false;  ///< the last scan did not find it
+  /// No scan of this process has found it: only its ID is known, and it has no nodes.
+  bool never_found = false;
 
   bool operator==(const ListedDevice& other) const {
     return health == other.health && reason == other.reason && rank == other.rank &&
-           is_missing == other.is_missing && (device == other.device || *device == *other.device);
+           is_missing == other.is_missing && never_found == other.never_found &&
+           (device == other.device || *device == *other.device);
   }
 };
 

@@ -13,8 +13,8 @@
 
 namespace patchbay::fuzz {
 
-/// A call without a client: what a handler does with the bytes of a request. Requires that the call
-/// is finished once, and that nothing is written during another write or after the end.
+/// A call without a client, which records the responses of a handler. Requires that the call is
+/// finished once, and that nothing is written during another write or after the end.
 class FakeCall final : public ServerCall {
  public:
   explicit FakeCall(std::string_view request) : slice_(request.data(), request.size()) {}

@@ -190,9 +190,12 @@ TEST_F(DraStatusOfDaemon, ADeviceThatVanishedBeforeAStartIsInUseAndUnhealthy) {
   EXPECT_TRUE(
       AwaitSeries("patchbay_device_healthy", 0, format("device=\"ttyUSB0\",{}", kSerialLabel)))
       << daemon_->Get("/metrics").body;
-  const Json resource = StatusJson()["resources"][0];
-  EXPECT_EQ(resource["dra"]["taints"], Json({{"ttyUSB0", "patchbay.dev/gone:NoExecute"}}));
   EXPECT_TRUE(AwaitHealth({SimHealth::kUnhealthy, SimHealth::kHealthy}));
+  EXPECT_TRUE(server_->Await([&] { return Published().at(0).ends_with(" NoExecute"); }, kPatience));
+  EXPECT_TRUE(AwaitSeries("patchbay_resource_slice_writes_total", 1,
+                          format("{},result=\"success\"", kSerialLabel)));
+  EXPECT_EQ(StatusJson()["resources"][0]["dra"]["taints"],
+            Json({{"ttyUSB0", "patchbay.dev/gone:NoExecute"}}));
   ASSERT_TRUE(kubelet_->UnprepareClaims("uid"));
   EXPECT_TRUE(server_->Await([&] { return Published().size() == 1; }, kPatience));
 }

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -174,6 +176,25 @@ TEST_F(CdiDirectoryTest, LeavesNothingBehindIfAWriteFails) {
 }
 
 /// A file system of a given size or without write access. Needs the right to mount.
+TEST_F(CdiDirectoryTest, HasNoRoomForAFileThatCannotBeReplaced) {
+  ASSERT_TRUE(directory_.Write("a.json", Spec()));
+  EXPECT_TRUE(directory_.CheckRoom("a.json", Spec("y")));
+  tree_.Dir("cdi/b.json");
+  EXPECT_THAT(directory_.CheckRoom("b.json", Spec()).error().message,
+              HasSubstr("/b.json: Is a directory; remove this directory"));
+  const int file = open((directory_.path() + "/a.json").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  int flags = FS_IMMUTABLE_FL;
+  if (ioctl(file, FS_IOC_SETFLAGS, &flags) == 0) {
+    EXPECT_THAT(directory_.CheckRoom("a.json", Spec("y")).error().message,
+                HasSubstr("/a.json: Operation not permitted"));
+    EXPECT_FALSE(directory_.Write("a.json", Spec("y")));
+    flags = 0;
+    EXPECT_EQ(ioctl(file, FS_IOC_SETFLAGS, &flags), 0);
+  }
+  close(file);
+}
+
 class CdiDirectoryOnTmpfs : public CdiDirectoryTest {
  protected:
   void Mount(const char* options, unsigned long flags = 0) {

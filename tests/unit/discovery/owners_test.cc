@@ -99,6 +99,7 @@ TEST_F(OwnersTest, UnscannedExclusiveResourceTakesMatchingPaths) {
   EXPECT_THAT(Ids(found), ElementsAre("b1"));
   ASSERT_THAT(Rejected(found.rejected), ElementsAre("taken /dev/a1", "taken /dev/a2"));
   EXPECT_THAT(found.rejected[0].detail, HasSubstr("may belong to x/one, which is exclusive and"));
+  EXPECT_FALSE(found.complete) << "the device may be there";
   EXPECT_FALSE(found.owned->contains("x/one")) << "still unknown";
 }
 

@@ -76,17 +76,20 @@ TEST(ClaimEdits, NamesFileAndDevicesByUid) {
 }
 
 /// Runtimes cache devices by name.
-TEST(ClaimEdits, NamesOtherDevicesOfAClaimDifferently) {
-  const auto name_of = [](const PlannedDevice& device) {
-    return SpecOf(PlanOf({PlannedFor("a", {device})}), {Response()}).devices[0].name;
+TEST(ClaimEdits, NamesWhatAClaimGetsLaterDifferently) {
+  const auto name_of = [](const PlannedDevice& device, const ContainerResponse& response) {
+    return SpecOf(PlanOf({PlannedFor("a", {device})}), {response}).devices[0].name;
   };
-  const std::string name = name_of(Planned("x", "share-1"));
-  EXPECT_EQ(name_of(Planned("x", "share-1")), name);
-  EXPECT_NE(name_of(Planned("y", "share-1")), name);
-  EXPECT_NE(name_of(Planned("x", "share-2")), name);
+  const std::string name = name_of(Planned("x", "share-1"), Response());
+  EXPECT_EQ(name_of(Planned("x", "share-1"), Response()), name);
+  EXPECT_NE(name_of(Planned("y", "share-1"), Response()), name);
+  EXPECT_NE(name_of(Planned("x", "share-2"), Response()), name);
+  ContainerResponse other_node = Response();
+  other_node.envs["PORT"] = "/dev/ttyUSB7";
+  EXPECT_NE(name_of(Planned("x", "share-1"), other_node), name);
   PlannedDevice other_slot = Planned("x", "share-1");
   other_slot.replicas = {7};
-  EXPECT_NE(name_of(other_slot), name);
+  EXPECT_NE(name_of(other_slot, Response()), name);
 }
 
 TEST(ClaimEdits, GivesAllEditsOfARequestToItsFirstDevice) {

@@ -228,6 +228,18 @@ TEST_F(PlanClaimsTest, GivesAMissingDeviceToNoClaim) {
   EXPECT_THAT(ErrorOf(Request("mine", {admin})).message, HasSubstr("connect it again"));
 }
 
+/// It has no nodes, so a container would get nothing.
+TEST_F(PlanClaimsTest, GivesADeviceThatWasNeverFoundToNoClaim) {
+  Snapshot snapshot = *serial_snapshot_;
+  snapshot.devices[2].never_found = true;
+  const NamedDevices devices(std::make_shared<const Snapshot>(std::move(snapshot)));
+  pools_[kSerial] = &devices;
+  AllocatedDevice admin = Serial("ill");
+  admin.admin_access = true;
+  EXPECT_THAT(ErrorOf(Request("mine", {admin})).message,
+              HasSubstr("was not found since Patchbay started"));
+}
+
 TEST_F(PlanClaimsTest, NamesAClaimThatNoLongerExists) {
   const Error error = ErrorOf({Key("mine"), Fail(ErrorKind::kNotFound, "404")});
   EXPECT_EQ(error.kind, ErrorKind::kNotFound);

@@ -116,6 +116,31 @@ TEST(ComputePool, KeepsAMissingSharedDeviceWithItsSlots) {
   EXPECT_EQ(pool.devices[0].slots->slots, 2);
 }
 
+/// It may still exist, so its pods stay. Nothing but its ID is known.
+TEST(ComputePool, EvictsNoPodsOfADeviceThatCouldNotBeLookedUp) {
+  ListedDevice listed = Listed("a", Health::kUnhealthy, "not all places could be read");
+  listed.never_found = true;
+  const PublishedPool pool =
+      PoolOf(SnapshotOf({listed}), {.allocated = {"a"},
+                                    .attributes = {{.name = "port", .value = Template::Compile("{usb_port}").value()}},
+                                    .on_unhealthy = OnUnhealthy::kEvict});
+  EXPECT_THAT(pool.devices, ElementsAre(Tainted("a", kUnhealthyTaint, TaintEffect::kNoSchedule)));
+  EXPECT_EQ(pool.devices[0].attributes.at("id"), AttributeValue("a"));
+  EXPECT_THAT(pool.problems, IsEmpty());
+}
+
+TEST(ComputePool, PrefersDevicesThatWereFound) {
+  ListedDevice lost = Listed("B", Health::kUnhealthy, "removed");
+  lost.never_found = true;
+  const std::string name = SliceDeviceName("B");
+  const auto snapshot = SnapshotOf({lost, Listed(name)});
+  const PublishedPool pool = PoolOf(snapshot, {.missing = {"B"}, .allocated = {"B"}});
+  EXPECT_THAT(pool.devices, ElementsAre(Named(name)));
+  EXPECT_THAT(pool.devices[0].taints, IsEmpty());
+  ASSERT_THAT(pool.problems, SizeIs(1));
+  EXPECT_EQ(pool.problems[0].device_id, "B");
+}
+
 TEST(ComputePool, LeavesOutUnhealthyDevicesWhereTaintsAreDropped) {
   const ServerFeatures without{.taints = false, .shared_devices = true};
   EXPECT_THAT(PoolOf(kOneIsIll, {.features = without}).devices,

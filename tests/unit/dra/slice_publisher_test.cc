@@ -387,6 +387,20 @@ TEST_F(SlicePublisherTest, OverwritesAnotherClientMoreAndMoreSlowly) {
   EXPECT_THAT(api_.Devices(), ElementsAre("a"));
 }
 
+/// In a rolling update, the other process may have a configuration without the resource.
+TEST_F(SlicePublisherTest, ReplacesDeletedSlicesMoreAndMoreSlowlyAfterATime) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  const std::size_t before = Writes().size();
+  for (int i = 0; i < 120; ++i) {
+    api_.DeleteAll();
+    Pass(seconds(1));
+  }
+  EXPECT_LE(Writes().size() - before, 30U);
+  Pass(seconds(30));
+  EXPECT_THAT(api_.Devices(), ElementsAre("a"));
+}
+
 TEST_F(SlicePublisherTest, CorrectionsDoNotSlowDownOwnChanges) {
   const std::string other = "node-1/example.com/other";
   publisher_->SetNames({kSerialPool, other});

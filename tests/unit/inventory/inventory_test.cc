@@ -539,7 +539,9 @@ TEST_F(InventoryTest, ListsClaimedDevicesThatWereRemovedBeforeTheFirstScan) {
   EXPECT_THAT(Listed(), ElementsAre("t1", "t5!", "t9"));
   const ListedDevice former = inventory_.snapshot()->devices[1];
   EXPECT_TRUE(former.is_missing);
-  EXPECT_EQ(former.reason, "was removed while Patchbay did not run");
+  EXPECT_TRUE(former.never_found);
+  EXPECT_THAT(former.reason,
+              testing::StartsWith("not found since Patchbay started; it was removed"));
   EXPECT_THAT(former.device->nodes, IsEmpty());
 
   const auto before = inventory_.snapshot();
@@ -567,9 +569,14 @@ TEST_F(InventoryTest, AClaimedDeviceThatReturnsIsListedAsFound) {
 /// Otherwise pods would be evicted because of a directory that cannot be read.
 TEST_F(InventoryTest, AClaimedDeviceIsNotMissingWhereAScanCouldNotRead) {
   inventory_.SetClaimed({"t5"}, start_);
-  Advance(inventory_, Found({}, {{"/dev/a", RejectReason::kUnreadable, "it hangs"}}), start_);
-  EXPECT_THAT(Listed(), ElementsAre("t5!"));
-  EXPECT_FALSE(inventory_.snapshot()->devices[0].is_missing);
+  Discovery failed = Found({}, {{"list-devices", RejectReason::kCommandFailed, "it timed out"}});
+  failed.complete = false;
+  Advance(inventory_, std::move(failed), start_);
+  const ListedDevice device = inventory_.snapshot()->devices.at(0);
+  EXPECT_EQ(device.health, Health::kUnhealthy);
+  EXPECT_FALSE(device.is_missing);
+  EXPECT_THAT(device.reason, testing::HasSubstr("not all places could be read"));
+  EXPECT_FALSE(inventory_.Known().at(0).present) << "there is nothing to probe";
   Advance(inventory_, Found({}), start_ + seconds(1));
   EXPECT_TRUE(inventory_.snapshot()->devices[0].is_missing);
 }
