@@ -121,9 +121,10 @@ TEST(ComputePool, EvictsNoPodsOfADeviceThatCouldNotBeLookedUp) {
   ListedDevice listed = Listed("a", Health::kUnhealthy, "not all places could be read");
   listed.never_found = true;
   const PublishedPool pool =
-      PoolOf(SnapshotOf({listed}), {.allocated = {"a"},
-                                    .attributes = {{.name = "port", .value = Template::Compile("{usb_port}").value()}},
-                                    .on_unhealthy = OnUnhealthy::kEvict});
+      PoolOf(SnapshotOf({listed}),
+             {.allocated = {"a"},
+              .attributes = {{.name = "port", .value = Template::Compile("{usb_port}").value()}},
+              .on_unhealthy = OnUnhealthy::kEvict});
   EXPECT_THAT(pool.devices, ElementsAre(Tainted("a", kUnhealthyTaint, TaintEffect::kNoSchedule)));
   EXPECT_EQ(pool.devices[0].attributes.at("id"), AttributeValue("a"));
   EXPECT_THAT(pool.problems, IsEmpty());
