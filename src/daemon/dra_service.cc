@@ -278,8 +278,8 @@ DraService::State DraService::StateOf(const std::string& name) const {
   const std::string& error = publisher_.last_error();
   if (!is_registered_) {
     std::string why = registration_error_.empty()
-                          ? "the kubelet has not registered the driver; check that "
-                            "plugins_registry next to kubelet_dir is mounted from the host"
+                          ? "the kubelet has not registered the driver; check that the kubelet "
+                            "runs, and that plugins_registry next to kubelet_dir is its directory"
                           : registration_error_;
     if (!error.empty()) why += "; the API server: " + error;
     return {false, std::move(why)};
