@@ -47,8 +47,6 @@ constexpr const char* kIntKey = "int";
 constexpr const char* kBoolKey = "bool";
 constexpr const char* kVersionKey = "version";
 
-/// The names of TaintEffect, in its order.
-
 /// Fields of a device that change where it is scheduled and that Patchbay never writes.
 constexpr const char* kForeignDeviceFields[] = {
     "nodeName",

@@ -164,14 +164,15 @@ void SlicePublisher::OnForeignChange(const std::set<std::string>& edited,
                                      const std::set<std::string>& deleted) {
   const Loop::Time now = deps_.loop.Now();
   for (auto& [name, pool] : pools_) {
-    if (deleted.contains(name)) {
-      pool.is_dirty = true;
+    const bool is_deleted = deleted.contains(name);
+    if (is_deleted) {
       if (now - pool.last_deletion > 2 * kMaxCorrection) pool.first_deletion = now;
       pool.last_deletion = now;
     }
-    const bool deletes_too_long = deleted.contains(name) && now - pool.first_deletion > kWipeLimit;
-    if (!edited.contains(name) && !deletes_too_long) continue;
+    if (!is_deleted && !edited.contains(name)) continue;
     pool.is_dirty = true;
+    const bool is_wipe = is_deleted && now - pool.first_deletion <= kWipeLimit;
+    if (is_wipe && !edited.contains(name)) continue;
     pool.is_foreign = true;
     if (now - pool.last_foreign > 2 * kMaxCorrection) pool.corrections = 0;
     pool.last_foreign = now;
