@@ -207,7 +207,7 @@ Status TakeDevices(const Wanted& wanted, const AllocationInput& input,
   const Json* const device_class = FindClass(input, class_name);
   if (device_class == nullptr) {
     return Fail(ErrorKind::kNotFound,
-                format("request {}: device class {} does not exist; create it, or correct the name",
+                Format("request {}: device class {} does not exist; create it, or correct the name",
                        wanted.name, class_name));
   }
   const Selectors selectors = TRY(SelectorsOf(request, *device_class));
@@ -233,7 +233,7 @@ Status TakeDevices(const Wanted& wanted, const AllocationInput& input,
   }
   if (taken > 0 && taken >= count) return {};
   return Fail(ErrorKind::kPrecondition,
-              format("request {}: {} of {} devices of class {} are available on node {}; others "
+              Format("request {}: {} of {} devices of class {} are available on node {}; others "
                      "are in use, tainted or not published",
                      wanted.name, taken, std::max<std::int64_t>(count, 1), class_name, input.node));
 }

@@ -63,7 +63,7 @@ ApiResult<void> CheckPreconditions(const KindInfo& kind, const std::string& name
                          std::string_view cause) -> ApiResult<void> {
     if (!preconditions.contains(field) || Text(preconditions, field) == actual) return {};
     return Conflict(kind, name,
-                    format("the {} in the precondition ({}) does not match the {} in record ({}). "
+                    Format("the {} in the precondition ({}) does not match the {} in record ({}). "
                            "The object might have been {}",
                            text, Text(preconditions, field), text, actual, cause));
   };
@@ -83,7 +83,7 @@ Json DeletedStatus(const KindInfo& kind, const std::string& name, const Json& ob
 
 ApiFailure TooLargeVersion(std::uint64_t requested, std::uint64_t current) {
   ApiError error =
-      ErrorFor(504, format("Too large resource version: {}, current: {}", requested, current));
+      ErrorFor(504, Format("Too large resource version: {}, current: {}", requested, current));
   error.causes = {{"ResourceVersionTooLarge", "Too large resource version"}};
   error.retry_after = std::chrono::seconds(1);
   return ApiFailure(std::move(error));
@@ -188,7 +188,7 @@ ApiResult<HttpResponse> Api::List(const ObjectRequest& request) const {
     if (options.fields.empty()) metadata["remainingItemCount"] = remaining;
   }
   return HttpResponse{
-      .body = format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{},"items":{}]}})",
+      .body = Format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{},"items":{}]}})",
                      request.kind->name, request.kind->ApiVersion(), Dump(metadata), items)};
 }
 
@@ -202,7 +202,7 @@ ApiResult<Json> Api::ReadObject(const ObjectRequest& request, const HttpRequest&
   const std::string_view version = Text(*object, "apiVersion"), name = Text(*object, "kind");
   if ((!version.empty() && version != kind.ApiVersion()) || (!name.empty() && name != kind.name)) {
     return BadRequest(
-        format("{} in version {} cannot be handled as a {}", Dump(name), Dump(version), kind.name));
+        Format("{} in version {} cannot be handled as a {}", Dump(name), Dump(version), kind.name));
   }
   (*object)["apiVersion"] = kind.ApiVersion();
   (*object)["kind"] = kind.name;
@@ -229,7 +229,7 @@ std::string Api::GenerateName(const std::string& prefix) {
 
 std::string Api::NewUid() {
   const std::uint64_t high = random_(), low = random_();
-  return format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff,
+  return Format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff,
                 high & 0xfff, 0x8000 | ((low >> 48) & 0x3fff), low & 0xffff'ffff'ffff);
 }
 
@@ -274,7 +274,7 @@ ApiResult<HttpResponse> Api::Update(const ObjectRequest& request, const HttpRequ
   const Json& submitted = Member(*object, "metadata");
   const std::string_view name = Text(submitted, "name");
   if (name != request.name) {
-    return BadRequest(format("the name of the object ({}) does not match the name on the URL ({})",
+    return BadRequest(Format("the name of the object ({}) does not match the name on the URL ({})",
                              name, request.name));
   }
   const ObjectKey key = KeyOf(request);
@@ -282,7 +282,7 @@ ApiResult<HttpResponse> Api::Update(const ObjectRequest& request, const HttpRequ
   if (!stored) return NotFound(kind, request.name);
   if (const std::string_view uid = Text(submitted, "uid"); !uid.empty() && uid != UidOf(*stored)) {
     return Conflict(kind, request.name,
-                    format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                    Format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
                            uid, UidOf(*stored)));
   }
   const std::string_view version = VersionOf(*object);

@@ -50,7 +50,7 @@ error_code Bind(Socket& socket, std::uint16_t port) {
 
 Failure CannotListen(std::uint16_t port, const error_code& error) {
   return Fail(ErrorKind::kUnavailable,
-              format("cannot listen on 127.0.0.1:{} for the built-in API server: {}; use another "
+              Format("cannot listen on 127.0.0.1:{} for the built-in API server: {}; use another "
                      "port",
                      port, error.message()));
 }
@@ -84,7 +84,7 @@ class ApiServerSim::Impl {
       });
     } catch (const std::system_error& problem) {
       return Fail(ErrorKind::kUnavailable,
-                  format("cannot start the thread of the built-in API server: {}; raise the limit "
+                  Format("cannot start the thread of the built-in API server: {}; raise the limit "
                          "of processes",
                          problem.what()));
     }
@@ -193,7 +193,7 @@ std::uint16_t ApiServerSim::port() const { return impl_->port; }
 
 std::string ApiServerSim::url() const {
   const bool has_tls = impl_->Run([this] { return impl_->tls != nullptr; });
-  return format("{}://127.0.0.1:{}", has_tls ? "https" : "http", impl_->port);
+  return Format("{}://127.0.0.1:{}", has_tls ? "https" : "http", impl_->port);
 }
 
 HttpResponse ApiServerSim::Call(const std::string& method, const std::string& target,

@@ -25,10 +25,10 @@ std::string InvalidText(std::string_view qualified_kind, std::string_view name,
                         const std::vector<Cause>& causes) {
   std::string text;
   for (const Cause& cause : causes) {
-    text += format("{}{}: {}", text.empty() ? "" : ", ", cause.field, cause.message);
+    text += Format("{}{}: {}", text.empty() ? "" : ", ", cause.field, cause.message);
   }
   if (causes.size() > 1) text = "[" + text + "]";
-  return format("{} \"{}\" is invalid: {}", qualified_kind, name, text);
+  return Format("{} \"{}\" is invalid: {}", qualified_kind, name, text);
 }
 
 Json VersionInfo(ApiProfile profile) {
@@ -90,19 +90,19 @@ std::string ApiTime(Api::Time time) {
 
 ApiFailure NotFound(const KindInfo& kind, const std::string& name) {
   return ApiFailure(
-      ErrorOf(404, kind, name, format("{} \"{}\" not found", kind.QualifiedPlural(), name)));
+      ErrorOf(404, kind, name, Format("{} \"{}\" not found", kind.QualifiedPlural(), name)));
 }
 
 ApiFailure AlreadyExists(const KindInfo& kind, const std::string& name) {
   ApiError error =
-      ErrorOf(409, kind, name, format("{} \"{}\" already exists", kind.QualifiedPlural(), name));
+      ErrorOf(409, kind, name, Format("{} \"{}\" already exists", kind.QualifiedPlural(), name));
   error.reason = "AlreadyExists";
   return ApiFailure(std::move(error));
 }
 
 ApiFailure Conflict(const KindInfo& kind, const std::string& name, std::string_view detail) {
   return ApiFailure(ErrorOf(409, kind, name,
-                            format("Operation cannot be fulfilled on {} \"{}\": {}",
+                            Format("Operation cannot be fulfilled on {} \"{}\": {}",
                                    kind.QualifiedPlural(), name, detail)));
 }
 
@@ -115,7 +115,7 @@ ApiFailure Invalid(const KindInfo& kind, const std::string& name, std::vector<Ca
 
 ApiFailure InvalidOptions(std::string_view options_kind, std::vector<Cause> causes) {
   constexpr std::string_view kGroup = "meta.k8s.io";
-  ApiError error = ErrorFor(422, InvalidText(format("{}.{}", options_kind, kGroup), "", causes));
+  ApiError error = ErrorFor(422, InvalidText(Format("{}.{}", options_kind, kGroup), "", causes));
   error.group = kGroup;
   error.kind = options_kind;
   error.causes = std::move(causes);
@@ -129,7 +129,7 @@ std::string EncodeContinueToken(const ContinueToken& token) {
                             {"rv", token.version},
                             {"ns", token.namespace_name},
                             {"start", token.name}})) {
-    text += format("{:02x}", static_cast<unsigned char>(c));
+    text += Format("{:02x}", static_cast<unsigned char>(c));
   }
   return text;
 }

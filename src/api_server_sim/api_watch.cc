@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kChangeNames[] = {"ADDED", "MODIFIED", "DELETED"};
 
 std::string EventLine(std::string_view type, const std::string& object) {
-  return format(R"({{"type":"{}","object":{}}})"
+  return Format(R"({{"type":"{}","object":{}}})"
                 "\n",
                 type, object);
 }
@@ -22,7 +22,7 @@ bool Selects(const WatchCursor& cursor, const ObjectKey& key, const Json& object
 }
 
 ApiError TooOld(std::uint64_t version, std::uint64_t oldest) {
-  return ErrorFor(410, format("too old resource version: {} ({})", version, oldest));
+  return ErrorFor(410, Format("too old resource version: {} ({})", version, oldest));
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ ApiResult<WatchCursor> Api::OpenWatch(const ObjectRequest& request) const {
     if (expired_watch_ == ExpiredWatch::kHttpStatus) return ApiFailure(std::move(error));
     cursor.error = std::move(error);
   } else if (cursor.version > store_.version()) {
-    cursor.error = ErrorFor(504, format("Too large resource version: {}, current: {}",
+    cursor.error = ErrorFor(504, Format("Too large resource version: {}, current: {}",
                                         cursor.version, store_.version()));
   }
   return cursor;

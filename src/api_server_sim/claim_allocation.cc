@@ -26,7 +26,7 @@ Result<Json> FindClaim(const Api& api, const std::string& namespace_name, const 
   const Object stored = api.store().Find({Kind::kResourceClaim, namespace_name, name});
   if (stored) return *stored;
   return Fail(ErrorKind::kNotFound,
-              format("resource claim {}/{} does not exist; create it first", namespace_name, name));
+              Format("resource claim {}/{} does not exist; create it first", namespace_name, name));
 }
 
 /// Writes a claim, or its status, over any version of it.
@@ -34,7 +34,7 @@ Status WriteClaim(Api& api, Json claim, std::string_view subresource, Api::Time 
   Json& metadata = claim["metadata"];
   metadata.erase("resourceVersion");
   const std::string target =
-      format("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims/{}{}",
+      Format("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims/{}{}",
              Text(metadata, "namespace"), Text(metadata, "name"), subresource);
   const HttpResponse response =
       api.Handle({.method = "PUT", .target = target, .body = Dump(claim)}, now);

@@ -31,9 +31,9 @@ std::string ToString(boost::beast::string_view text) { return {text.data(), text
 std::string HeaderOf(const HttpResponse& response, bool keep_alive) {
   const auto status = http::int_to_status(static_cast<unsigned>(response.status));
   std::string header =
-      format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", response.status,
+      Format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", response.status,
              ToString(http::obsolete_reason(status)), response.content_type, response.body.size());
-  if (response.retry_after) header += format("Retry-After: {}\r\n", response.retry_after->count());
+  if (response.retry_after) header += Format("Retry-After: {}\r\n", response.retry_after->count());
   header += keep_alive ? "\r\n" : "Connection: close\r\n\r\n";
   return header;
 }
@@ -41,7 +41,7 @@ std::string HeaderOf(const HttpResponse& response, bool keep_alive) {
 constexpr std::string_view kChunkedHeader =
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-std::string ChunkOf(const std::string& text) { return format("{:x}\r\n{}\r\n", text.size(), text); }
+std::string ChunkOf(const std::string& text) { return Format("{:x}\r\n{}\r\n", text.size(), text); }
 
 std::string Half(const std::string& text) { return text.substr(0, text.size() / 2); }
 
@@ -92,7 +92,7 @@ void Connection::ReadRequest() {
 
 void Connection::OnRequest(const error_code& error) {
   if (error == http::error::body_limit) {
-    return Reject(413, format("Request entity too large: limit is {}", context_.max_body_bytes));
+    return Reject(413, Format("Request entity too large: limit is {}", context_.max_body_bytes));
   }
   if (error == http::error::header_limit) return Reject(431, "request header is too long");
   if (error == http::error::end_of_stream || error == http::error::partial_message) return Close();

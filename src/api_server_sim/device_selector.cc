@@ -127,7 +127,7 @@ Result<DeviceSelector> ParseSelector(std::string_view expression) {
     if (reader.AtEnd()) return selector;
   } while (reader.Take("&&"));
   return Fail(ErrorKind::kInvalid,
-              format("the built-in API server does not evaluate CEL: cannot use the selector {}; "
+              Format("the built-in API server does not evaluate CEL: cannot use the selector {}; "
                      "it must be a conjunction of device.driver == \"…\" and "
                      "device.attributes[\"…\"].name == value",
                      QuoteJson(expression)));

@@ -41,7 +41,7 @@ int FaultPlan::Left() const {
 }
 
 ApiError ErrorOf(const Fault& fault) {
-  ApiError error = ErrorFor(fault.code, format("fault injected: status {}", fault.code));
+  ApiError error = ErrorFor(fault.code, Format("fault injected: status {}", fault.code));
   error.retry_after = fault.retry_after;
   return error;
 }

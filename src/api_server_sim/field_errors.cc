@@ -4,9 +4,9 @@
 
 namespace patchbay::api_sim {
 
-std::string At(std::string_view path, std::size_t index) { return format("{}[{}]", path, index); }
+std::string At(std::string_view path, std::size_t index) { return Format("{}[{}]", path, index); }
 
-std::string At(std::string_view path, std::string_view key) { return format("{}[{}]", path, key); }
+std::string At(std::string_view path, std::string_view key) { return Format("{}[{}]", path, key); }
 
 void FieldErrors::Required(std::string field, std::string_view detail) {
   std::string message = "Required value";
@@ -15,7 +15,7 @@ void FieldErrors::Required(std::string field, std::string_view detail) {
 }
 
 void FieldErrors::Invalid(std::string field, const Json& value, std::string_view detail) {
-  causes_.push_back({"FieldValueInvalid", format("Invalid value: {}: {}", Dump(value), detail),
+  causes_.push_back({"FieldValueInvalid", Format("Invalid value: {}: {}", Dump(value), detail),
                      std::move(field)});
 }
 
@@ -26,28 +26,28 @@ void FieldErrors::NotSupported(std::string field, const Json& value,
     names.append(names.empty() ? "\"" : ", \"").append(name).append("\"");
   }
   causes_.push_back({"FieldValueNotSupported",
-                     format("Unsupported value: {}: supported values: {}", Dump(value), names),
+                     Format("Unsupported value: {}: supported values: {}", Dump(value), names),
                      std::move(field)});
 }
 
 void FieldErrors::Duplicate(std::string field, const Json& value) {
   causes_.push_back(
-      {"FieldValueDuplicate", format("Duplicate value: {}", Dump(value)), std::move(field)});
+      {"FieldValueDuplicate", Format("Duplicate value: {}", Dump(value)), std::move(field)});
 }
 
 void FieldErrors::Forbidden(std::string field, std::string_view detail) {
-  causes_.push_back({"FieldValueForbidden", format("Forbidden: {}", detail), std::move(field)});
+  causes_.push_back({"FieldValueForbidden", Format("Forbidden: {}", detail), std::move(field)});
 }
 
 void FieldErrors::TooLong(std::string field, std::size_t max_bytes) {
   causes_.push_back({"FieldValueTooLong",
-                     format("Too long: may not be more than {} bytes", max_bytes),
+                     Format("Too long: may not be more than {} bytes", max_bytes),
                      std::move(field)});
 }
 
 void FieldErrors::TooMany(std::string field, std::size_t actual, std::size_t max) {
   causes_.push_back({"FieldValueTooMany",
-                     format("Too many: {}: must have at most {} items", actual, max),
+                     Format("Too many: {}: must have at most {} items", actual, max),
                      std::move(field)});
 }
 

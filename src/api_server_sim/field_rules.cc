@@ -158,7 +158,7 @@ std::optional<Millis> ParseQuantity(std::string_view text) {
 
 std::string QuantityText(Millis value) {
   const bool is_whole = value % 1'000 == 0;
-  return format("{}{}", static_cast<std::int64_t>(is_whole ? value / 1'000 : value),
+  return Format("{}{}", static_cast<std::int64_t>(is_whole ? value / 1'000 : value),
                 is_whole ? "" : "m");
 }
 

@@ -99,7 +99,7 @@ ApiResult<std::optional<std::uint64_t>> NumberOf(const Query& query, const std::
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (problem != std::errc() || end != text.data() + text.size()) {
     return BadRequest(
-        format("invalid {}: strconv.ParseUint: parsing {}: invalid syntax", name, Dump(text)));
+        Format("invalid {}: strconv.ParseUint: parsing {}: invalid syntax", name, Dump(text)));
   }
   return std::optional(number);
 }
@@ -114,7 +114,7 @@ ApiResult<std::vector<FieldTerm>> ParseFields(std::string_view selector, const K
   for (const std::string& part : Split(selector, ',')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return BadRequest(format("invalid field selector: {}: can't understand it", Dump(part)));
+      return BadRequest(Format("invalid field selector: {}: can't understand it", Dump(part)));
     }
     FieldTerm term{.field = part.substr(0, equals), .value = part.substr(equals + 1)};
     term.is_negated = term.field.ends_with('!');
@@ -125,7 +125,7 @@ ApiResult<std::vector<FieldTerm>> ParseFields(std::string_view selector, const K
                           std::find(kind.selectable_fields.begin(), kind.selectable_fields.end(),
                                     term.field) != kind.selectable_fields.end();
     if (!is_known) {
-      return BadRequest(format("field label not supported: {}", Dump(term.field)));
+      return BadRequest(Format("field label not supported: {}", Dump(term.field)));
     }
     terms.push_back(std::move(term));
   }
@@ -135,7 +135,7 @@ ApiResult<std::vector<FieldTerm>> ParseFields(std::string_view selector, const K
 ApiResult<RequestOptions> ParseOptions(const Query& query, const KindInfo& kind) {
   for (const char* name : {"labelSelector", "sendInitialEvents"}) {
     if (!ValueOf(query, name).empty()) {
-      return BadRequest(format("the built-in API server does not support {}", name));
+      return BadRequest(Format("the built-in API server does not support {}", name));
     }
   }
   RequestOptions options;

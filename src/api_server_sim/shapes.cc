@@ -231,7 +231,7 @@ constexpr Shape kDeleteOptions = ObjectOf(kDeleteOptionsFields);
 // Decoding
 
 ApiFailure WrongType(const Json& value, const std::string& path, std::string_view wanted) {
-  return BadRequest(format("json: cannot unmarshal {} into field {} of type {}", value.type_name(),
+  return BadRequest(Format("json: cannot unmarshal {} into field {} of type {}", value.type_name(),
                            path, wanted));
 }
 
@@ -259,7 +259,7 @@ ApiResult<Json> DecodeElements(const Json& value, const Shape& shape, const std:
   Json elements = is_list ? Json::array() : Json::object();
   std::size_t index = 0;
   for (const auto& [key, item] : value.items()) {
-    const std::string place = format("{}[{}]", path, is_list ? std::to_string(index++) : key);
+    const std::string place = Format("{}[{}]", path, is_list ? std::to_string(index++) : key);
     auto decoded = DecodeValue(item, *shape.element, place);
     if (!decoded) return ApiFailure(std::move(decoded).error());
     if (is_list) {
@@ -275,7 +275,7 @@ ApiResult<Json> DecodeQuantity(const Json& value, const std::string& path) {
   const std::string text = value.is_string() ? value.get<std::string>() : Dump(value);
   if (!ParseQuantity(text)) {
     return BadRequest(
-        format("field {}: quantities must match the regular expression "
+        Format("field {}: quantities must match the regular expression "
                "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
                path));
   }
@@ -286,7 +286,7 @@ ApiResult<Json> DecodeNamed(const Json& object, const Shape& shape, std::string_
                             std::string_view version) {
   auto decoded = DecodeObject(object, shape, "");
   if (!decoded) {
-    decoded.error().message = format("{} in version \"{}\" cannot be handled as a {}: {}", name,
+    decoded.error().message = Format("{} in version \"{}\" cannot be handled as a {}: {}", name,
                                      version, name, decoded.error().message);
   }
   return decoded;

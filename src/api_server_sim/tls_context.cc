@@ -14,7 +14,7 @@ using boost::system::error_code;
 Failure Unusable(std::string_view what, const error_code& error) {
   return Fail(
       ErrorKind::kInvalid,
-      format("cannot use the {} of the API server: {}; it must be in PEM", what, error.message()));
+      Format("cannot use the {} of the API server: {}; it must be in PEM", what, error.message()));
 }
 
 }  // namespace

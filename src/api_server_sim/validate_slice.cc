@@ -216,10 +216,10 @@ void CheckNodeSelection(const Json& object, const std::string& path,
       ++count;
     }
   }
-  if (count == 0) return errors.Required(path, format("exactly one of {} is required", all));
+  if (count == 0) return errors.Required(path, Format("exactly one of {} is required", all));
   if (count > 1) {
     errors.Invalid(path, "{" + set + "}",
-                   format("exactly one of {} is required, but multiple fields are set", all));
+                   Format("exactly one of {} is required, but multiple fields are set", all));
   }
   if (const std::string_view node = Text(object, "nodeName"); !node.empty()) {
     errors.Check(IsDnsSubdomain(node), path + ".nodeName", node, kDnsSubdomainRule);
@@ -234,13 +234,13 @@ void CheckDevice(const Json& device, bool selects_nodes, const std::string& path
   if (const std::size_t count = attributes.size() + capacity.size();
       count > kMaxAttributesAndCapacities) {
     errors.Invalid(path, count,
-                   format("the total number of attributes and capacities must not exceed {}",
+                   Format("the total number of attributes and capacities must not exceed {}",
                           kMaxAttributesAndCapacities));
   }
   if (const std::size_t count = CountValues(attributes); count > kMaxAttributeValues) {
     errors.Invalid(
         path, count,
-        format("the total number of attribute values must not exceed {}", kMaxAttributeValues));
+        Format("the total number of attribute values must not exceed {}", kMaxAttributeValues));
   }
   for (const auto& [name, attribute] : attributes.items()) {
     CheckQualifiedName(name, path + ".attributes", errors);

@@ -24,7 +24,7 @@ std::string_view CodeOf(Color color) {
 
 std::string Paint(std::string_view text, Color color, bool colored) {
   if (!colored || text.empty()) return std::string(text);
-  return format("\033[{}m{}\033[m", CodeOf(color), text);
+  return Format("\033[{}m{}\033[m", CodeOf(color), text);
 }
 
 bool WantsColor(bool is_terminal, const char* term, const char* no_color) {

@@ -148,20 +148,20 @@ std::string Diagnostics::Render(const std::vector<Diagnostic>& findings, bool co
   std::string out;
   for (const Diagnostic& d : findings) {
     std::string place = Printable(d.place.file);
-    if (d.place.line > 0) place += format(":{}:{}", d.place.line, d.place.column);
-    const std::string kind = format("{}[{}]:", Name(d.severity), d.code);
-    out += format("{} {} {}\n", Paint(place + ":", Color::kBold, colored),
+    if (d.place.line > 0) place += Format(":{}:{}", d.place.line, d.place.column);
+    const std::string kind = Format("{}[{}]:", Name(d.severity), d.code);
+    out += Format("{} {} {}\n", Paint(place + ":", Color::kBold, colored),
                   Paint(kind, ColorOf(d.severity), colored), Printable(d.message));
     int column = d.place.column;
     const std::string_view line =
         d.place.line == 0 ? std::string_view() : Clip(SourceLine(d.place), column);
     if (!line.empty()) {
       const auto before = line.substr(0, static_cast<std::size_t>(std::max(column - 1, 0)));
-      out += format("    {}\n    {}{}\n", EscapeLine(line), Indent(before),
+      out += Format("    {}\n    {}{}\n", EscapeLine(line), Indent(before),
                     Paint("^", Color::kGreen, colored));
     }
     if (d.hint.empty()) continue;
-    out += format("    {} {}\n", Paint("hint:", Color::kCyan, colored), Printable(d.hint));
+    out += Format("    {} {}\n", Paint("hint:", Color::kCyan, colored), Printable(d.hint));
   }
   return out;
 }
@@ -183,8 +183,8 @@ std::string ListNames(std::span<const std::string_view> names) {
   constexpr std::size_t kMax = 10;
   if (names.empty()) return "it has none";
   const auto shown = names.first(std::min(names.size(), kMax));
-  const auto text = format("it has {}", fmt::join(shown.begin(), shown.end(), ", "));
-  return names.size() > kMax ? format("{} and {} more", text, names.size() - kMax) : text;
+  const auto text = Format("it has {}", fmt::join(shown.begin(), shown.end(), ", "));
+  return names.size() > kMax ? Format("{} and {} more", text, names.size() - kMax) : text;
 }
 
 }  // namespace patchbay

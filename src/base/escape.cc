@@ -93,19 +93,19 @@ bool IsUnseen(char32_t code) {
 /// Returns the JSON escape of a character. Above U+FFFF it is a surrogate pair.
 std::string JsonEscape(char32_t code) {
   const auto value = static_cast<unsigned>(code);
-  if (value <= 0xffff) return format("\\u{:04x}", value);
-  return format("\\u{:04x}\\u{:04x}", 0xd7c0 + (value >> 10U), 0xdc00 + (value & 0x3ffU));
+  if (value <= 0xffff) return Format("\\u{:04x}", value);
+  return Format("\\u{:04x}\\u{:04x}", 0xd7c0 + (value >> 10U), 0xdc00 + (value & 0x3ffU));
 }
 
 /// YAML, unlike JSON, does not allow surrogates.
 std::string YamlEscape(char32_t code) {
   const auto value = static_cast<unsigned>(code);
-  return value <= 0xffff ? format("\\u{:04x}", value) : format("\\U{:08x}", value);
+  return value <= 0xffff ? Format("\\u{:04x}", value) : Format("\\U{:08x}", value);
 }
 
 std::string TomlEscape(char32_t code) {
   const auto value = static_cast<unsigned>(code);
-  return value <= 0xffff ? format("\\u{:04X}", value) : format("\\U{:08X}", value);
+  return value <= 0xffff ? Format("\\u{:04X}", value) : Format("\\U{:08X}", value);
 }
 
 /// Quotes a text for JSON, with `escape` for characters that are not printable.
@@ -198,7 +198,7 @@ std::string Printable(std::string_view text) {
     if (IsPrintable(sequence)) {
       out.append(sequence);
     } else {
-      for (const char c : sequence) out += format("\\x{:02x}", static_cast<unsigned char>(c));
+      for (const char c : sequence) out += Format("\\x{:02x}", static_cast<unsigned char>(c));
     }
     text.remove_prefix(length);
   }

@@ -5,16 +5,20 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "base/result.h"
 
 namespace patchbay {
 
-/// Format strings use the syntax of libfmt. Code outside `base/` includes libfmt only through this
-/// header.
-using fmt::format;
-using fmt::format_string;
+/// Returns the text of a libfmt format string, which the compiler checks. It has a name of its own
+/// because the arguments make std::format visible wherever the standard library has it. Code
+/// outside `base/` includes libfmt only through this header.
+template <typename... Args>
+std::string Format(fmt::format_string<Args...> text, Args&&... args) {
+  return fmt::format(text, std::forward<Args>(args)...);
+}
 
 /// The value of a template variable.
 using FormatValue = std::variant<std::string_view, std::int64_t>;

@@ -12,7 +12,7 @@ std::string UtcText(std::chrono::system_clock::time_point time) {
   const std::time_t whole = seconds.count();
   std::tm utc{};
   gmtime_r(&whole, &utc);
-  return format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1,
+  return Format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1,
                 utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
                 std::chrono::floor<std::chrono::milliseconds>(since - seconds).count());
 }

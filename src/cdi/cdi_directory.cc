@@ -33,7 +33,7 @@ constexpr std::string_view kCure =
     "the component \"cdi\", or set cdi_dir in [daemon]";
 
 Failure CannotWrite(std::string_view path, int error) {
-  Failure failure = FailErrno(format("cannot write {}", path), error);
+  Failure failure = FailErrno(Format("cannot write {}", path), error);
   failure.value().kind = ErrorKind::kUnavailable;
   const bool is_full = error == ENOSPC || error == EDQUOT;
   failure.value().message +=
@@ -126,7 +126,7 @@ std::string TemporaryName() {
   std::uint64_t random = 0;
   while (getrandom(&random, sizeof random, 0) < 0 && errno == EINTR) {
   }
-  return format("{}{:016x}{}", kTemporaryPrefix, random, kTemporarySuffix);
+  return Format("{}{:016x}{}", kTemporaryPrefix, random, kTemporarySuffix);
 }
 
 /// Writes a temporary file and passes its name to `use`, which returns 0 or an errno value, as this
@@ -170,14 +170,14 @@ int Replace(int directory, const std::string& name, std::string_view text) {
 }  // namespace
 
 std::string CdiFileName(std::string_view kind, std::string_view id) {
-  std::string name = format("{}_{}.json", kind, id);
+  std::string name = Format("{}_{}.json", kind, id);
   std::ranges::replace(name, '/', '-');
   return name;
 }
 
 Status CdiDirectory::Write(const std::string& name, const CdiSpec& spec) const {
   const std::string text = TRY(CdiToJson(spec));
-  const std::string file = format("{}/{}", path_, name);
+  const std::string file = Format("{}/{}", path_, name);
   const UniqueFd directory = OpenOrCreateDirectory(path_);
   if (!directory) return CannotWrite(file, errno);
   if (const auto current = ReadRegular(directory.get(), name, text.size());
@@ -202,35 +202,35 @@ Status CdiDirectory::CheckRoom(const std::string& name, const CdiSpec& spec) con
   const int error = WithTemporary(directory.get(), text, [](const std::string&) { return 0; });
   if (error != 0) return CannotWrite(path_, error);
   if (const int in_the_way = CheckReplaceable(directory.get(), name)) {
-    return CannotWrite(format("{}/{}", path_, name), in_the_way);
+    return CannotWrite(Format("{}/{}", path_, name), in_the_way);
   }
   return {};
 }
 
 Result<CdiSpec> CdiDirectory::Read(const std::string& name) const {
-  const std::string file = format("{}/{}", path_, name);
+  const std::string file = Format("{}/{}", path_, name);
   const UniqueFd directory = OpenDirectory(path_);
-  if (!directory) return FailErrno(format("cannot read {}", file), errno);
+  if (!directory) return FailErrno(Format("cannot read {}", file), errno);
   const auto text = ReadRegular(directory.get(), name, kMaxCdiBytes);
   if (!text) {
     if (IsOtherType(text.error())) {
-      return Fail(ErrorKind::kInvalid, format("{} is not a regular file", file));
+      return Fail(ErrorKind::kInvalid, Format("{} is not a regular file", file));
     }
-    return FailErrno(format("cannot read {}", file), text.error());
+    return FailErrno(Format("cannot read {}", file), text.error());
   }
   auto spec = CdiFromJson(*text);
-  if (!spec) spec.error().message = format("{}: {}", file, spec.error().message);
+  if (!spec) spec.error().message = Format("{}: {}", file, spec.error().message);
   return spec;
 }
 
 Result<std::vector<std::string>> CdiDirectory::List(std::string_view kind) const {
   const UniqueFd directory = OpenDirectory(path_);
   if (!directory && errno == ENOENT) return std::vector<std::string>();
-  if (!directory) return FailErrno(format("cannot read {}", path_), errno);
+  if (!directory) return FailErrno(Format("cannot read {}", path_), errno);
   std::string prefix = CdiFileName(kind, "");
   prefix.resize(prefix.size() - std::string_view(".json").size());
   auto names = NamesIn(directory.get());
-  if (!names) return FailErrno(format("cannot read {}", path_), names.error());
+  if (!names) return FailErrno(Format("cannot read {}", path_), names.error());
   std::erase_if(*names, [&](const std::string& name) {
     return !name.starts_with(prefix) || !name.ends_with(".json");
   });
@@ -242,7 +242,7 @@ Status CdiDirectory::Remove(const std::string& name) const {
   const UniqueFd directory = OpenDirectory(path_);
   if (!directory && errno == ENOENT) return {};
   if (directory && (unlinkat(directory.get(), name.c_str(), 0) == 0 || errno == ENOENT)) return {};
-  return FailErrno(format("cannot remove {}/{}; remove it by hand", path_, name), errno);
+  return FailErrno(Format("cannot remove {}/{}; remove it by hand", path_, name), errno);
 }
 
 }  // namespace patchbay

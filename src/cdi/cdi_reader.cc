@@ -17,7 +17,7 @@ namespace {
 using Members = std::vector<JsonMember>;
 
 Failure Wrong(std::string_view what) {
-  return Fail(ErrorKind::kInvalid, format("a field of the CDI file is not valid: {}", what));
+  return Fail(ErrorKind::kInvalid, Format("a field of the CDI file is not valid: {}", what));
 }
 
 /// Returns the members of an object, all of which are in `known`.
@@ -27,7 +27,7 @@ Result<Members> ReadObject(std::string_view value, std::string_view what,
   if (!members) return Wrong(what);
   for (const JsonMember& member : *members) {
     if (std::ranges::find(known, member.key) == known.end()) {
-      return Fail(ErrorKind::kInvalid, format("the CDI file has the unknown field \"{}\"",
+      return Fail(ErrorKind::kInvalid, Format("the CDI file has the unknown field \"{}\"",
                                               Printable(Truncate(member.key, 100))));
     }
   }

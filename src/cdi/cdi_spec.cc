@@ -23,7 +23,7 @@ constexpr std::size_t kMaxClass = 63;
 
 Failure NotValid(std::string_view what, std::string_view value, std::string_view why) {
   return Fail(ErrorKind::kInvalid,
-              format("{} \"{}\" of a CDI file {}", what, Printable(Truncate(value, 100)), why));
+              Format("{} \"{}\" of a CDI file {}", what, Printable(Truncate(value, 100)), why));
 }
 
 Status CheckText(std::string_view what, std::string_view text) {
@@ -91,7 +91,7 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 }  // namespace
 
 std::string QualifiedCdiName(std::string_view kind, std::string_view device) {
-  return format("{}={}", kind, device);
+  return Format("{}={}", kind, device);
 }
 
 /// The table of SPEC.md. Fields that Patchbay does not use are left out.
@@ -149,7 +149,7 @@ Result<std::string> CdiToJson(const CdiSpec& spec) {
   std::string text = json.dump(2) + "\n";
   if (text.size() <= kMaxCdiBytes) return text;
   return Fail(ErrorKind::kInvalid,
-              format("a CDI file of {} bytes exceeds the limit of {}", text.size(), kMaxCdiBytes));
+              Format("a CDI file of {} bytes exceeds the limit of {}", text.size(), kMaxCdiBytes));
 }
 
 Result<CdiSpec> CdiFromJson(std::string_view json) {

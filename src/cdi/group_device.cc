@@ -5,7 +5,7 @@
 namespace patchbay {
 namespace {
 
-std::string DeviceOf(std::uint32_t gid) { return format("gid-{}", gid); }
+std::string DeviceOf(std::uint32_t gid) { return Format("gid-{}", gid); }
 
 }  // namespace
 

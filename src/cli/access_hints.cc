@@ -86,7 +86,7 @@ std::string AccessHint(const Obstacle& obstacle, const HostRoot& host) {
     return m.barrier == obstacle.barrier && (m.part == part || m.part == HostArea::kAny);
   });
   if (hint == std::end(kHints)) return "";
-  return format(fmt::runtime(is_misspelt ? kMisspelt : hint->text), fmt::arg("path", obstacle.path),
+  return Format(fmt::runtime(is_misspelt ? kMisspelt : hint->text), fmt::arg("path", obstacle.path),
                 fmt::arg("above", DirectoryOf(obstacle.path)),
                 fmt::arg("name", BaseName(obstacle.path)),
                 fmt::arg("neighbors", fmt::join(obstacle.neighbors, ", ")),

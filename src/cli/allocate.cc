@@ -96,7 +96,7 @@ Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model)
     if (std::find(ids.begin(), id, *id) == id) continue;
     return Fail(
         ErrorKind::kInvalid,
-        format("\"{}\" is listed twice; each device can be allocated once per container", *id));
+        Format("\"{}\" is listed twice; each device can be allocated once per container", *id));
   }
   if (ids.empty()) {
     const auto wanted = static_cast<std::size_t>(arguments.count.value_or(1));
@@ -105,9 +105,9 @@ Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model)
       const std::string why = WhyUnhealthy(*snapshot);
       return Fail(
           ErrorKind::kPrecondition,
-          format("{0} has {1} healthy {4} but {2} were requested; {3}", arguments.resource,
+          Format("{0} has {1} healthy {4} but {2} were requested; {3}", arguments.resource,
                  ids.size(), wanted,
-                 why.empty() ? format("run `{}` to see why",
+                 why.empty() ? Format("run `{}` to see why",
                                       HintCommand(arguments, "explain", {arguments.resource}))
                              : why,
                  snapshot->spec->api == Api::kDra ? "devices" : "units"));

@@ -70,7 +70,7 @@ std::string TakeChoice(std::string& text, const std::vector<std::string>& choice
     return "";
   }
   const std::vector<std::string_view> names(choices.begin(), choices.end());
-  return format("\"{}\" is not valid; it is one of {}", text, OneOf(names));
+  return Format("\"{}\" is not valid; it is one of {}", text, OneOf(names));
 }
 
 template <class Target, class T>
@@ -83,7 +83,7 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, Target& target,
       ->transform(CLI::CheckedTransformer(choices).description(""))
       // Runs before the transformer, which would also accept the numeric values of the choices.
       ->transform(CLI::Validator(take, ""))
-      ->type_name(format("{}", fmt::join(names, "|")));
+      ->type_name(Format("{}", fmt::join(names, "|")));
 }
 
 // Validators for CLI11: flags that override the file obey the rules of the file. Each normalizes
@@ -91,7 +91,7 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, Target& target,
 
 std::string TakeListen(std::string& text) {
   auto address = NormalizedListenAddress(text);
-  if (!address) return format("\"{}\" is not an address and a port; {}", text, kHintOnListen);
+  if (!address) return Format("\"{}\" is not an address and a port; {}", text, kHintOnListen);
   text = std::move(*address);
   return "";
 }
@@ -101,7 +101,7 @@ std::string TakeDirectory(std::string& text) {
   std::error_code error;
   const auto absolute = std::filesystem::absolute(text, error);
   if (error) {
-    return format(
+    return Format(
         "\"{}\" cannot be resolved: the working directory no longer exists; use an absolute path "
         "or change to another directory",
         text);
@@ -115,20 +115,20 @@ std::string TakeHostRoot(std::string& text) {
   if (auto problem = TakeDirectory(text); !problem.empty()) return problem;
   std::error_code none;
   if (fs::is_directory(text, none)) return "";
-  return format("\"{}\" {}; name the directory where the host's root file system is mounted", text,
+  return Format("\"{}\" {}; name the directory where the host's root file system is mounted", text,
                 fs::exists(text, none) ? "is not a directory" : "does not exist");
 }
 
 std::string CheckDomain(const std::string& text) {
   const auto problem = ProblemWithResourceName(text + "/name");
-  return problem ? format("invalid resource name {}/…: {}", text, *problem) : "";
+  return problem ? Format("invalid resource name {}/…: {}", text, *problem) : "";
 }
 
 std::string TakeKubeletDir(std::string& text) {
   if (auto problem = TakeDirectory(text); !problem.empty()) return problem;
   return text.size() <= kMaxKubeletDir
              ? ""
-             : format("\"{}\" is longer than {} bytes, which leave room for the names of sockets",
+             : Format("\"{}\" is longer than {} bytes, which leave room for the names of sockets",
                       text, kMaxKubeletDir);
 }
 
@@ -138,7 +138,7 @@ std::string ProblemWithCount(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, count);
   if (error == std::errc() && rest == end && count > 0) return "";
-  return format("\"{}\" must be a whole number from 1 to {}", text, kMax);
+  return Format("\"{}\" must be a whole number from 1 to {}", text, kMax);
 }
 
 void AddDaemonFlags(CLI::App& app, const std::string& name, Arguments& arguments) {
@@ -279,8 +279,8 @@ std::string WithShortArguments(std::string text, std::span<const char* const> ar
 ExitCode ReportMisuse(const std::string& text, std::string_view command,
                       std::span<const char* const> argv, Streams streams) {
   streams.err << Printable(WithShortArguments(text, argv))
-              << format("\nRun `patchbay {}--help` for more information.\n",
-                        command.empty() ? "" : format("{} ", command));
+              << Format("\nRun `patchbay {}--help` for more information.\n",
+                        command.empty() ? "" : Format("{} ", command));
   return kUsage;
 }
 
@@ -302,7 +302,7 @@ std::string HintOnResources(const std::string& config) {
   if (!loaded.model) return "";
   std::vector<std::string_view> names;
   for (const ResourceSpec& spec : loaded.model->resources) names.push_back(spec.name);
-  return format("; name one of {}: {}", config, ListNames(names));
+  return Format("; name one of {}: {}", config, ListNames(names));
 }
 
 /// Adds all commands, which write to `arguments`.

@@ -27,7 +27,7 @@ Json DiagnosticsJson(const Diagnostics& diagnostics) {
 }
 
 std::string Several(std::size_t n, std::string_view noun) {
-  return format("{} {}{}", n, noun, n == 1 ? "" : "s");
+  return Format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
 std::string Summary(const Loaded& loaded, std::size_t errors, std::size_t warnings) {

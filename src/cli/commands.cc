@@ -41,7 +41,7 @@ void ReportKill(const Arguments& arguments, const WatchdogKill& kill) {
 
 }  // namespace
 
-std::string VersionLine() { return format("patchbay {} ({})", kVersion, kRevision); }
+std::string VersionLine() { return Format("patchbay {} ({})", kVersion, kRevision); }
 
 int RunVersion(const Arguments&, Streams streams) {
   streams.out << VersionLine() << "\n";

@@ -315,7 +315,7 @@ std::vector<std::string> HelpOf(const CommandInfo& command, std::span<const Comm
   if (!command.name.empty()) return lines;
   lines.push_back("Subcommands:");
   for (const CommandInfo& other : commands) {
-    if (!other.name.empty()) lines.push_back(format("  {}  {}", other.name, other.summary));
+    if (!other.name.empty()) lines.push_back(Format("  {}  {}", other.name, other.summary));
   }
   return lines;
 }
@@ -327,12 +327,12 @@ std::string HelpCases(Shell shell, std::span<const CommandInfo> commands) {
   std::string text;
   for (const CommandInfo& command : commands) {
     const std::string name = command.name.empty() ? is_fish ? "''" : "\"\"" : command.name;
-    text += is_fish ? format("{}case {}\n", indent, name) : format("{}{})\n", indent, name);
-    text += format("{}  printf '%s\\n'", indent);
+    text += is_fish ? Format("{}case {}\n", indent, name) : Format("{}{})\n", indent, name);
+    text += Format("{}  printf '%s\\n'", indent);
     for (const std::string& line : HelpOf(command, commands)) {
-      text += format(" \\\n{}    {}", indent, InQuotes(line, shell));
+      text += Format(" \\\n{}    {}", indent, InQuotes(line, shell));
     }
-    text += is_fish ? "\n" : format("\n{}  ;;\n", indent);
+    text += is_fish ? "\n" : Format("\n{}  ;;\n", indent);
   }
   return text;
 }

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxNames = 100'000;
 Result<SourceFile> ReadForeignFile(const std::string& name) {
   if (name == kStandardInput) return ReadStandardInput();
   auto file = ReadFileContent(name, kLargestSource);
-  if (!file) return Fail(file.error().kind, format("{}: {}", name, file.error().message));
+  if (!file) return Fail(file.error().kind, Format("{}: {}", name, file.error().message));
   return SourceFile{name, std::move(file->text)};
 }
 
@@ -32,7 +32,7 @@ int RunConvert(const Arguments& arguments, Streams streams) {
     Findings findings(diagnostics);
     auto names = ListDev(HostRoot(*arguments.host_root), kMaxNames, findings);
     if (!names) {
-      return ReportFailure({names.error().kind, format("--host-root {}: {}", *arguments.host_root,
+      return ReportFailure({names.error().kind, Format("--host-root {}: {}", *arguments.host_root,
                                                        names.error().message)},
                            streams);
     }

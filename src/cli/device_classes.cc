@@ -44,7 +44,7 @@ Result<std::vector<ClassifiedResource>> SelectResources(const Model& model,
     TRY(CheckResourceName(model, name));
     if (std::ranges::find(all, name, &ClassifiedResource::name) != all.end()) continue;
     return Fail(ErrorKind::kPrecondition,
-                format("{} is served by the device plugin API and needs no DeviceClass; to serve "
+                Format("{} is served by the device plugin API and needs no DeviceClass; to serve "
                        "it by Dynamic Resource Allocation, set api = \"dra\" in its [[resource]]",
                        name));
   }
@@ -114,17 +114,17 @@ std::string Comment(const std::string& text) {
   std::istringstream lines(text);
   std::string out;
   for (std::string line; std::getline(lines, line);) {
-    out += line.empty() ? "#\n" : format("# {}\n", line);
+    out += line.empty() ? "#\n" : Format("# {}\n", line);
   }
   return out;
 }
 
 std::string ClassText(const ClassifiedResource& resource, const std::string& driver) {
   const std::string name = DeviceClassName(resource.name);
-  std::string usage = format(kUsage, fmt::arg("resource", resource.name),
+  std::string usage = Format(kUsage, fmt::arg("resource", resource.name),
                              fmt::arg("label", name.substr(0, name.find('.'))),
                              fmt::arg("class", name), fmt::arg("driver", driver));
-  if (resource.slots > 1) usage += format(kSharedUsage, resource.slots);
+  if (resource.slots > 1) usage += Format(kSharedUsage, resource.slots);
   return YamlText(DeviceClassJson(resource.name, driver)) + Comment(usage);
 }
 

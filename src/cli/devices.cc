@@ -114,7 +114,7 @@ std::string ProblemsText(const Inspections& inspections, bool colored) {
     }
     for (const Rejection& rejection : snapshot->rejected) {
       rejected.push_back(
-          {name, rejection.path, format("{}: {}", Name(rejection.reason), rejection.detail)});
+          {name, rejection.path, Format("{}: {}", Name(rejection.reason), rejection.detail)});
     }
     for (const auto& [path, detail] : snapshot->missing_mounts) {
       mounts.push_back({name, path, detail});
@@ -129,12 +129,12 @@ std::string WhereToAsk(const Arguments& arguments, const Inspections& inspection
   for (const Inspection& inspection : inspections) {
     if (!inspection.snapshot->devices.empty()) continue;
     if (!empty.empty()) {
-      return format("run `{}` to see why some have no device\n", HintCommand(arguments, "explain"));
+      return Format("run `{}` to see why some have no device\n", HintCommand(arguments, "explain"));
     }
     empty = inspection.snapshot->spec->name;
   }
   return empty.empty() ? ""
-                       : format("run `{}` to see why it has no device\n",
+                       : Format("run `{}` to see why it has no device\n",
                                 HintCommand(arguments, "explain", {empty}));
 }
 

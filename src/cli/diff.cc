@@ -159,7 +159,7 @@ std::string_view MeaningOf(ChangeImpact impact, bool must_drain, bool is_dra) {
 std::string DrainText(const Outlook& outlook, bool colored) {
   std::string text;
   for (const auto& [resource, why] : outlook.drains) {
-    text += format("{} {}: {}; drain the pods that use them before the reload\n",
+    text += Format("{} {}: {}; drain the pods that use them before the reload\n",
                    Paint("drain:", Color::kYellow, colored), resource, why);
   }
   return text;
@@ -167,7 +167,7 @@ std::string DrainText(const Outlook& outlook, bool colored) {
 
 std::string RenderText(const Outlook& outlook, bool colored) {
   if (!outlook.refused.empty()) {
-    return format("a running patchbay rejects it: {}\n", outlook.refused);
+    return Format("a running patchbay rejects it: {}\n", outlook.refused);
   }
   const ReloadPlan& plan = outlook.plan;
   std::vector<std::vector<std::string>> rows = {{"RESOURCE", "IMPACT", "KEYS", "MEANING"}};
@@ -184,10 +184,10 @@ std::string RenderText(const Outlook& outlook, bool colored) {
                     std::string(meaning)});
   }
   std::string text = rows.size() > 1 ? RenderTable(rows, colored) : "";
-  if (unchanged > 0) text += format("{} unchanged\n", unchanged);
+  if (unchanged > 0) text += Format("{} unchanged\n", unchanged);
   text += DrainText(outlook, colored);
   for (const DaemonStep& step : plan.daemon) {
-    text += format("[daemon] {}: {}\n", step.key,
+    text += Format("[daemon] {}: {}\n", step.key,
                    step.is_live ? "takes effect on reload" : "needs a restart of Patchbay");
   }
   return text.empty() ? "no changes\n" : text;

@@ -72,7 +72,7 @@ Result<std::vector<SeenName>> DevWalk::Run() && {
   if (names_.size() > max_names_) {
     names_.resize(max_names_);
     findings_.Assumed({std::string(kDev), 0, 0},
-                      format("more than {} names; the rest is omitted", max_names_),
+                      Format("more than {} names; the rest is omitted", max_names_),
                       "check if devices are missing in the result, and add them");
   }
   std::sort(names_.begin(), names_.end(),

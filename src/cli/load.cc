@@ -37,7 +37,7 @@ Status CheckHostRoot(const DaemonSpec& daemon) {
   std::error_code none;
   if (std::filesystem::is_directory(daemon.host_root, none)) return {};
   return Fail(ErrorKind::kNotFound,
-              format("host_root = \"{}\" is not a directory here; set the root of this machine "
+              Format("host_root = \"{}\" is not a directory here; set the root of this machine "
                      "with --host-root, as in --host-root /",
                      daemon.host_root));
 }
@@ -55,7 +55,7 @@ std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams) {
 
 std::string HintCommand(const Arguments& arguments, std::string_view command,
                         const std::vector<std::string>& rest) {
-  std::string line = format("patchbay {}", command);
+  std::string line = Format("patchbay {}", command);
   if (arguments.config != kDefaultConfig) line += " --config " + QuoteShell(arguments.config);
   if (arguments.host_root) line += " --host-root " + QuoteShell(*arguments.host_root);
   for (const std::string& word : rest) line += " " + QuoteShell(word);
@@ -66,7 +66,7 @@ std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& 
                              bool colored) {
   std::string text = diagnostics.RenderErrors(colored);
   if (const std::size_t warnings = diagnostics.WarningCount(); warnings > 0) {
-    text += format(
+    text += Format(
         "patchbay: the configuration has {} warning{}; run `patchbay check --config {}` to see "
         "{}\n",
         warnings, warnings == 1 ? "" : "s", Printable(QuoteShell(config)),

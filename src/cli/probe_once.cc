@@ -14,7 +14,7 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 
 std::string TookText(std::chrono::nanoseconds took) {
-  return format("{:.1f} ms", std::chrono::duration<double, std::milli>(took).count());
+  return Format("{:.1f} ms", std::chrono::duration<double, std::milli>(took).count());
 }
 
 /// Returns whether the reason contains every line of the output.
@@ -29,11 +29,11 @@ bool HasAllOf(const std::string& reason, std::string_view output) {
 
 /// Formats the lines of an output below a heading, with terminal escapes.
 std::string OutputText(const std::string& heading, std::string_view output) {
-  std::string text = format("\n{}\n", Printable(heading));
+  std::string text = Format("\n{}\n", Printable(heading));
   if (output.ends_with('\n')) output.remove_suffix(1);
   while (true) {
     const auto end = output.find('\n');
-    text += format("  {}\n", Printable(output.substr(0, end)));
+    text += Format("  {}\n", Printable(output.substr(0, end)));
     if (end == std::string_view::npos) return text;
     output.remove_prefix(end + 1);
   }
@@ -93,7 +93,7 @@ std::string ProbeText(const std::vector<Inspection>& inspections, const ProbeOut
       rows.push_back({name, listed.device->id, std::string(Name(outcome.result)),
                       TookText(outcome.took), outcome.reason});
       if (!HasAllOf(outcome.reason, outcome.output)) {
-        printed += OutputText(format("{} {} printed:", name, listed.device->id), outcome.output);
+        printed += OutputText(Format("{} {} printed:", name, listed.device->id), outcome.output);
       }
     }
   }

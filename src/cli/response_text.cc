@@ -23,17 +23,17 @@ std::string ShellWord(std::string_view word) {
 std::string RenderResponse(const ContainerResponse& response) {
   std::string out;
   const auto line = [&](std::string_view kind, const std::string& text) {
-    out += format("  {:<11} {}\n", kind, Printable(text));
+    out += Format("  {:<11} {}\n", kind, Printable(text));
   };
   const auto from = [](const std::string& container_path, const std::string& host_path) {
-    return container_path == host_path ? "" : format("  from {}", host_path);
+    return container_path == host_path ? "" : Format("  from {}", host_path);
   };
   for (const auto& d : response.devices) {
     line("device",
-         format("{} {}{}", d.container_path, d.permissions, from(d.container_path, d.host_path)));
+         Format("{} {}{}", d.container_path, d.permissions, from(d.container_path, d.host_path)));
   }
   for (const auto& m : response.mounts) {
-    line("mount", format("{} {}{}", m.container_path, m.read_only ? "ro" : "rw",
+    line("mount", Format("{} {}{}", m.container_path, m.read_only ? "ro" : "rw",
                          from(m.container_path, m.host_path)));
   }
   for (const auto& [key, value] : response.envs) line("env", key + "=" + value);
@@ -47,7 +47,7 @@ std::string RenderHook(const HookCall& call) {
   for (const HookCommand& command : call.commands) {
     std::string line;
     for (const std::string& word : command.argv) line += " " + ShellWord(word);
-    out += format("  {:<11}{}\n", Name(call.hook), Printable(line));
+    out += Format("  {:<11}{}\n", Name(call.hook), Printable(line));
   }
   return out;
 }

@@ -63,7 +63,7 @@ std::string FindNames(const HostRoot& host, const MatchReport::ScannedPlace& loo
   const auto names = NamesLike(look.pattern, *entries);
   std::string place = look.place;
   if (place.size() > 1 && place.ends_with('/')) place.pop_back();
-  return names.empty() ? "" : format("{} has {}", place, fmt::join(names, ", "));
+  return names.empty() ? "" : Format("{} has {}", place, fmt::join(names, ", "));
 }
 
 std::map<std::string, std::string> FindHints(const HostRoot& host,
@@ -94,8 +94,8 @@ Status CheckResourceName(const Model& model, const std::string& resource) {
   if (std::find(names.begin(), names.end(), resource) != names.end()) return {};
   const std::string_view nearest = Nearest(resource, names);
   return Fail(ErrorKind::kNotFound,
-              format("the configuration has no resource \"{}\"; {}", resource,
-                     nearest.empty() ? ListNames(names) : format("did you mean \"{}\"?", nearest)));
+              Format("the configuration has no resource \"{}\"; {}", resource,
+                     nearest.empty() ? ListNames(names) : Format("did you mean \"{}\"?", nearest)));
 }
 
 Status CheckResource(const Model& model, const std::string& resource,
@@ -105,7 +105,7 @@ Status CheckResource(const Model& model, const std::string& resource,
   if (std::any_of(here.begin(), here.end(), is_it)) return {};
   TRY(CheckResourceName(model, resource));
   return Fail(ErrorKind::kPrecondition,
-              format("{} is not for the node \"{}\" (see on_nodes)", resource, node_name));
+              Format("{} is not for the node \"{}\" (see on_nodes)", resource, node_name));
 }
 
 std::string LeftOutText(const Model& model, const std::string& node_name) {
@@ -113,9 +113,9 @@ std::string LeftOutText(const Model& model, const std::string& node_name) {
   for (const HiddenResource& hidden : HiddenFrom(model, ResourcesFor(model, node_name))) {
     std::string nodes;
     for (const std::string& pattern : hidden.on_nodes) {
-      nodes += format("{}\"{}\"", nodes.empty() ? "" : ", ", Printable(pattern));
+      nodes += Format("{}\"{}\"", nodes.empty() ? "" : ", ", Printable(pattern));
     }
-    text += format("{}: not for this node ({}); on_nodes = [{}]\n", hidden.name,
+    text += Format("{}: not for this node ({}); on_nodes = [{}]\n", hidden.name,
                    Printable(node_name), nodes);
   }
   return text;
@@ -149,7 +149,7 @@ std::string WhyUnhealthy(const Snapshot& snapshot) {
       std::find_if(snapshot.devices.begin(), snapshot.devices.end(),
                    [](const ListedDevice& listed) { return listed.health != Health::kHealthy; });
   if (sick == snapshot.devices.end()) return "";
-  return format("the device \"{}\" is unhealthy: {}", sick->device->id, sick->reason);
+  return Format("the device \"{}\" is unhealthy: {}", sick->device->id, sick->reason);
 }
 
 std::vector<std::string> HealthyUnits(const Snapshot& snapshot, std::size_t count) {

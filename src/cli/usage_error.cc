@@ -118,14 +118,14 @@ std::string NameOf(const CLI::Option& option) {
 std::string Join(const std::vector<std::string>& words, std::string_view last) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? format(" {} ", last) : ", ";
+    if (i > 0) text += i + 1 == words.size() ? Format(" {} ", last) : ", ";
     text += words[i];
   }
   return text;
 }
 
 std::string WithUsage(const std::string& text, const CLI::App& command) {
-  return format("{}; usage: {}", text, UsageLine(command));
+  return Format("{}; usage: {}", text, UsageLine(command));
 }
 
 std::string MissingText(const CLI::App& command) {
@@ -135,7 +135,7 @@ std::string MissingText(const CLI::App& command) {
     missing.push_back(NameOf(*option));
   }
   if (missing.empty()) return WithUsage("an argument is missing", command);
-  return WithUsage(format("{} needs {}", command.get_name(), Join(missing, "and")), command);
+  return WithUsage(Format("{} needs {}", command.get_name(), Join(missing, "and")), command);
 }
 
 /// Returns the option that the text of an exception begins with, or null.
@@ -157,18 +157,18 @@ std::string CountText(const CLI::App& command, std::string_view text) {
   if (option == nullptr) return WithUsage("an option has too many or too few values", command);
   const auto max_values = static_cast<std::size_t>(std::max(option->get_items_expected_max(), 1));
   if (option->count() > max_values)
-    return format("{} is given twice; give it once", NameOf(*option));
-  return format("{0} needs a value: {0} {1}", NameOf(*option), option->get_type_name());
+    return Format("{} is given twice; give it once", NameOf(*option));
+  return Format("{0} needs a value: {0} {1}", NameOf(*option), option->get_type_name());
 }
 
 std::string ValueText(const CLI::App& command, std::string_view text) {
   const CLI::Option* option = SubjectOf(command, text);
   if (option == nullptr) return WithUsage("an argument is invalid", command);
   if (option->get_items_expected_max() == 0) {
-    return format("{} does not take a value", NameOf(*option));
+    return Format("{} does not take a value", NameOf(*option));
   }
   const auto colon = text.find(": ");
-  return format("{}: {}", NameOf(*option), text.substr(std::min(colon + 2, text.size())));
+  return Format("{}: {}", NameOf(*option), text.substr(std::min(colon + 2, text.size())));
 }
 
 std::string ExcludesText(const CLI::App& command) {
@@ -177,7 +177,7 @@ std::string ExcludesText(const CLI::App& command) {
       if (option->count() == 0 || other->count() == 0) continue;
       // Each of the two excludes the other.
       const bool swap = option->get_positional();
-      return format("{} cannot be combined with {}", NameOf(swap ? *other : *option),
+      return Format("{} cannot be combined with {}", NameOf(swap ? *other : *option),
                     NameOf(swap ? *option : *other));
     }
   }
@@ -212,7 +212,7 @@ std::string OtherCommandsText(const CLI::App& command, std::string_view word) {
   for (const CLI::App* other : program->get_subcommands([](const CLI::App*) { return true; })) {
     if (other->get_option_no_throw(name) != nullptr) commands.push_back(other->get_name());
   }
-  return commands.empty() ? "" : format(", which is an option of {}", Join(commands, "and"));
+  return commands.empty() ? "" : Format(", which is an option of {}", Join(commands, "and"));
 }
 
 /// Returns the words that the command does not take. A second command is left over in the program
@@ -232,18 +232,18 @@ std::string ExtraText(const CLI::App& command) {
   for (const std::string& word : words) {
     if (IsMeantAsConfig(word) && command.get_option_no_throw("--config") != nullptr &&
         !HasUnknownOption(command)) {
-      return format("unexpected argument \"{}\"; did you mean `--config {}`?", word,
+      return Format("unexpected argument \"{}\"; did you mean `--config {}`?", word,
                     QuoteShell(word));
     }
   }
   for (const std::string& word : words) {
     if (!word.starts_with('-')) continue;
-    const std::string text = format("{} has no option {}", command.get_name(), word);
+    const std::string text = Format("{} has no option {}", command.get_name(), word);
     const std::string meant = MeantOption(command, word);
-    if (!meant.empty()) return format("{}; did you mean `{}`?", text, meant);
+    if (!meant.empty()) return Format("{}; did you mean `{}`?", text, meant);
     return WithUsage(text + OtherCommandsText(command, word), command);
   }
-  return WithUsage(format("unexpected argument \"{}\"", words.empty() ? "" : words.front()),
+  return WithUsage(Format("unexpected argument \"{}\"", words.empty() ? "" : words.front()),
                    command);
 }
 
@@ -257,11 +257,11 @@ std::string_view MeaningOf(std::string_view word, const Synonym (&synonyms)[N]) 
 /// Returns the error of an argument that cannot be the name of a resource, or "".
 std::string ProblemWithResource(const Arguments& arguments, const std::string& resource) {
   if (IsMeantAsConfig(resource)) {
-    return format("\"{}\" is a file, not a resource name; did you mean `--config {}`?", resource,
+    return Format("\"{}\" is a file, not a resource name; did you mean `--config {}`?", resource,
                   QuoteShell(resource));
   }
   if (!resource.starts_with('/')) return "";
-  return format("\"{}\" is a path, not a resource name; run `{}` to see which resource matches it",
+  return Format("\"{}\" is a path, not a resource name; run `{}` to see which resource matches it",
                 resource, HintCommand(arguments, "explain", {"--path", resource}));
 }
 
@@ -274,16 +274,16 @@ bool IsMeantAsConfig(const std::string& word) {
 }
 
 std::string UsageLine(const CLI::App& command) {
-  std::string line = format("patchbay {} [OPTIONS]", command.get_name());
+  std::string line = Format("patchbay {} [OPTIONS]", command.get_name());
   for (const CLI::Option* option : OptionsOf(command)) {
     if (!option->get_positional()) {
       if (option->get_required()) {
-        line += format(" {} {}", option->get_name(), option->get_type_name());
+        line += Format(" {} {}", option->get_name(), option->get_type_name());
       }
       continue;
     }
     const std::string name = NameOf(*option) + (option->get_expected_max() > 1 ? "..." : "");
-    line += option->get_required() ? " " + name : format(" [{}]", name);
+    line += option->get_required() ? " " + name : Format(" [{}]", name);
   }
   return line;
 }
@@ -308,7 +308,7 @@ std::string EmptyValueText(const CLI::App& command) {
     const std::vector<std::string>& values = option->results();
     if (option->get_items_expected_max() == 0 || option->count() == 0) continue;
     if (std::find(values.begin(), values.end(), "") == values.end()) continue;
-    return format("{0} is empty; it needs a value: {1}", NameOf(*option),
+    return Format("{0} is empty; it needs a value: {1}", NameOf(*option),
                   option->get_positional() ? NameOf(*option)
                                            : NameOf(*option) + " " + option->get_type_name());
   }
@@ -317,17 +317,17 @@ std::string EmptyValueText(const CLI::App& command) {
 
 std::string CommandErrorText(std::string_view word, std::span<const std::string_view> commands) {
   const std::string all = "it is one of " + OneOf(commands);
-  if (word.empty()) return format("no command given; {}", all);
+  if (word.empty()) return Format("no command given; {}", all);
   if (word.starts_with('-')) {
     const std::string_view meant = MeaningOf(word, kProgramSynonyms);
-    if (!meant.empty()) return format("unknown option {}; did you mean `{}`?", word, meant);
-    return format("options go after the command: patchbay COMMAND [OPTIONS]; move \"{}\" there; {}",
+    if (!meant.empty()) return Format("unknown option {}; did you mean `{}`?", word, meant);
+    return Format("options go after the command: patchbay COMMAND [OPTIONS]; move \"{}\" there; {}",
                   word, all);
   }
   const std::string_view meant = MeaningOf(word, kCommandSynonyms);
-  return format(
+  return Format(
       "unknown command \"{}\"; {}", word,
-      meant.empty() ? DidYouMean(word, commands, all) : format("did you mean `{}`?", meant));
+      meant.empty() ? DidYouMean(word, commands, all) : Format("did you mean `{}`?", meant));
 }
 
 std::string ArgumentErrorText(const Arguments& arguments) {
@@ -337,15 +337,15 @@ std::string ArgumentErrorText(const Arguments& arguments) {
   }
   if (!problem.empty()) return problem;
   if (arguments.config.starts_with("--")) {
-    return format("--config needs a value: --config PATH; \"{}\" is an option", arguments.config);
+    return Format("--config needs a value: --config PATH; \"{}\" is an option", arguments.config);
   }
   if (arguments.config == kStandardInput && arguments.command != "check") {
-    return format("--config -: {} does not read the standard input; only `check` does",
+    return Format("--config -: {} does not read the standard input; only `check` does",
                   arguments.command);
   }
   const auto& files = arguments.files;
   if (files.size() > 1 && std::ranges::find(files, kStandardInput) != files.end()) {
-    return format("{} reads the standard input or other files, but not both", arguments.command);
+    return Format("{} reads the standard input or other files, but not both", arguments.command);
   }
   return "";
 }

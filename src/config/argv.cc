@@ -53,13 +53,13 @@ void CheckVariablesOfArgv(const TextList& list, std::span<const Template> compil
   const SourceLocation place = list.items[found->argument].At(shape.offsets[field.begin]);
   if (found->interpreter.empty()) {
     reporter.Report(Code::kTemplateInProgram, place,
-                    format("the variable \"{}\" would choose the program", field.name),
+                    Format("the variable \"{}\" would choose the program", field.name),
                     "use a fixed program, and pass values as arguments: " + std::string(example));
     return;
   }
   reporter.Report(
       Code::kTemplateInProgram, place,
-      format("the value of \"{}\" would become part of the code that {} runs", field.name,
+      Format("the value of \"{}\" would become part of the code that {} runs", field.name,
              found->interpreter),
       R"(pass it as a separate argument: ["sh", "-c", "probe \"$1\"", "sh", "{path}"])");
 }

@@ -36,7 +36,7 @@ bool ParseNumbers(const Text& text, std::string_view key, Number& first, Number&
   }
   reporter.Report(
       Code::kBadDeviceNumbers, text.place,
-      format("\"{}\" is not a pair of IDs as shown by ls{}", text.value.substr(0, 100), key),
+      Format("\"{}\" is not a pair of IDs as shown by ls{}", text.value.substr(0, 100), key),
       key == "usb" ? "write vendor:product with four hexadecimal digits each, or * for "
                      "any: \"0403:6001\", \"0403:*\""
                    : "write vendor:device with four hexadecimal digits each, or * for "
@@ -87,8 +87,8 @@ void CheckNames(const std::optional<OneOrMore>& names, const SysfsName& kind, Re
     if (!pattern || !pattern->literal() || kind.is_valid(pattern->text())) continue;
     const std::string near = kind.valid_in(pattern->text());
     reporter.Report(Code::kMatchesNothing, text.place,
-                    format("\"{}\" is not {}", text.value.substr(0, 100), kind.what),
-                    kind.is_valid(near) ? format("write \"{}\"", near) : std::string(kind.hint));
+                    Format("\"{}\" is not {}", text.value.substr(0, 100), kind.what),
+                    kind.is_valid(near) ? Format("write \"{}\"", near) : std::string(kind.hint));
   }
 }
 
@@ -150,7 +150,7 @@ void ReportEmptyLists(const ConditionsDraft& draft, Reporter& reporter) {
   for (const auto& [name, list] : lists) {
     if (!*list || !(*list)->items.empty()) continue;
     reporter.Report(Code::kNoCondition, (*list)->place, "an empty list matches every device",
-                    format("write {} = \"…\", or remove the key", name));
+                    Format("write {} = \"…\", or remove the key", name));
   }
 }
 

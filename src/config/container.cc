@@ -121,7 +121,7 @@ void ContainerCompiler::AddTarget(Target target) {
       if (spec_.max_per_container == 1 || IsUniquePerDevice(target.container)) continue;
       reporter_.Report(
           Code::kContainerPathClash, target.place,
-          format("a container with devices of two matches would get both at this path, as at {}, "
+          Format("a container with devices of two matches would get both at this path, as at {}, "
                  "so it is rejected",
                  Where(other.place)),
           "use another container_path for one of the two, or set max_per_container = 1");
@@ -144,7 +144,7 @@ void ContainerCompiler::CheckChoiceOfNode(const Template& host_path, const Templ
     });
     if (!is_of_device) continue;
     reporter_.Report(Code::kBadPath, text.At(field.offset),
-                     format("{{{}}} is text from a device, which must not select a device node",
+                     Format("{{{}}} is text from a device, which must not select a device node",
                             Truncate(field.name, 100)),
                      "use {path}, {name} or a named group of a regex; or let the match find the "
                      "node too, since a container gets all nodes of its device");
@@ -163,7 +163,7 @@ DeviceNodeSpec ContainerCompiler::DeviceNode(const DeviceNodeDraft& draft, const
       node.permissions = std::move(*permissions);
     } else {
       reporter_.Report(Code::kBadPermissions, draft.permissions->place,
-                       format("\"{}\" is not a combination of r, w and m",
+                       Format("\"{}\" is not a combination of r, w and m",
                               draft.permissions->value.substr(0, 100)),
                        "use each letter at most once, as in \"rw\"");
     }
@@ -180,7 +180,7 @@ DeviceNodeSpec ContainerCompiler::DeviceNode(const DeviceNodeDraft& draft, const
   }
   if (const auto drm = RenamedDrmNode(node, matches_)) {
     reporter_.Report(Code::kRenamedDrmNode, draft.container_path->place,
-                     format("{} is renamed in the container, but libdrm and VA-API open the node "
+                     Format("{} is renamed in the container, but libdrm and VA-API open the node "
                             "by its kernel name",
                             *drm),
                      "remove container_path, or keep the name: /dev/dri/{name}");
@@ -235,7 +235,7 @@ void ContainerCompiler::Env() {
     auto text = Compile(value);
     if (name && IsReservedEnv(ShapeOf(*name).text)) {
       reporter_.Report(Code::kReservedEnv, key.place,
-                       format("{} controls which programs or libraries run in the container",
+                       Format("{} controls which programs or libraries run in the container",
                               key.value.substr(0, 100)),
                        "set it in the pod or in the image, or choose another name");
     }

@@ -51,10 +51,10 @@ bool Decode(const KeyInfo& key, const TomlValue& value, Choice& out, Reporter& r
   if (text == nullptr) return false;
   const auto found = std::find(key.choices.begin(), key.choices.end(), text->value);
   if (found == key.choices.end()) {
-    const std::string all = format("must be one of {}", OneOf(key.choices));
+    const std::string all = Format("must be one of {}", OneOf(key.choices));
     const std::string word = text->value.substr(0, 100);
     reporter.Report(Code::kUnknownValue, value.place,
-                    format("\"{}\" cannot be \"{}\"", key.name, word),
+                    Format("\"{}\" cannot be \"{}\"", key.name, word),
                     DidYouMean(word, key.choices, all));
     return false;
   }
@@ -144,7 +144,7 @@ bool Decode(const KeyInfo& key, const TomlValue& value, std::chrono::millisecond
   const auto duration = ParseDuration(text->value);
   if (!duration) {
     reporter.Report(Code::kBadDuration, value.place,
-                    format("\"{}\" is not a valid duration", text->value.substr(0, 100)),
+                    Format("\"{}\" is not a valid duration", text->value.substr(0, 100)),
                     "use a whole number and a unit, ms, s, m or h: \"250ms\", \"30s\", \"5m\"");
     return false;
   }

@@ -22,7 +22,7 @@ void CheckNumber(const AttributePairs& pairs, const ResourceSpec& spec, Reporter
   const std::size_t max = kMaxAttributes - kAutomaticAttributes - slots;
   if (spec.attributes.size() <= max) return;
   reporter.Report(Code::kBadAttribute, pairs.place,
-                  format("there are {} attributes, and the API server accepts {} besides those "
+                  Format("there are {} attributes, and the API server accepts {} besides those "
                          "that Patchbay sets",
                          spec.attributes.size(), max),
                   "remove attributes that no claim uses");
@@ -33,7 +33,7 @@ void CompileAttribute(const AttributePair& pair, const DaemonSpec& daemon, const
   auto problem = ProblemWithAttributeName(pair.name.value, daemon.dra_driver);
   if (problem) {
     reporter.Report(Code::kBadAttribute, pair.name.place,
-                    format("\"{}\": {}", Truncate(pair.name.value, 100), *problem),
+                    Format("\"{}\": {}", Truncate(pair.name.value, 100), *problem),
                     "as in model = \"{ID_MODEL}\"");
   }
   WarnOfForeignVariable(pair.value, scope, reporter);
@@ -59,9 +59,9 @@ void WarnOfNoEffect(std::string_view key, const std::optional<T>& set, Api neede
   if (!set || spec.api == needed) return;
   reporter.Report(
       Code::kNoEffect, set->place,
-      format("\"{}\" has no effect with api = \"{}\"", key,
+      Format("\"{}\" has no effect with api = \"{}\"", key,
              kApiNames[static_cast<std::size_t>(spec.api)]),
-      format("remove it, or set api = \"{}\"", kApiNames[static_cast<std::size_t>(needed)]));
+      Format("remove it, or set api = \"{}\"", kApiNames[static_cast<std::size_t>(needed)]));
 }
 
 /// A problem is at its key, or at the section if the key is missing. A key that is missing, unknown
@@ -118,7 +118,7 @@ void CompileDraKeys(const ResourceDraft& draft, const DaemonSpec& daemon, const 
   if (spec.api == Api::kDra && draft.name && spec.name.size() > kMaxAttributeText) {
     reporter.Report(
         Code::kBadResourceName, draft.name->place,
-        format("with api = \"dra\", a resource name is limited to {} bytes", kMaxAttributeText),
+        Format("with api = \"dra\", a resource name is limited to {} bytes", kMaxAttributeText),
         "device classes select by the name; choose a shorter one");
   }
 }

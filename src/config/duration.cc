@@ -34,7 +34,7 @@ std::optional<std::chrono::milliseconds> ParseDuration(std::string_view text) {
 std::string FormatDuration(std::chrono::milliseconds duration) {
   for (const Unit& unit : kUnits) {
     if (duration.count() != 0 && duration.count() % unit.milliseconds == 0) {
-      return format("{}{}", duration.count() / unit.milliseconds, unit.name);
+      return Format("{}{}", duration.count() / unit.milliseconds, unit.name);
     }
   }
   return "0s";

@@ -65,18 +65,18 @@ void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& repor
     if (scope.TypeOf(name)) example = name;
   }
   reporter.Report(Code::kForeignVariable, text.At(found->offset),
-                  format("\"${}\" is not replaced by a value", found->name.substr(0, 100)),
-                  format("variables are written in braces, without $: {{{}}}", example));
+                  Format("\"${}\" is not replaced by a value", found->name.substr(0, 100)),
+                  Format("variables are written in braces, without $: {{{}}}", example));
 }
 
 void WarnOfVariableInGlob(const Text& text, Reporter& reporter) {
   if (const auto found = FindDollar(text.value)) {
     reporter.Report(Code::kForeignVariable, text.At(found->offset),
-                    format("\"${}\" is not replaced by a value", found->name.substr(0, 100)),
+                    Format("\"${}\" is not replaced by a value", found->name.substr(0, 100)),
                     "a pattern has no variables; use * or ?");
   } else if (const auto braces = FindBraces(text.value)) {
     reporter.Report(Code::kForeignVariable, text.At(braces->offset),
-                    format("\"{{{}}}\" is not a variable in a pattern, where braces contain "
+                    Format("\"{{{}}}\" is not a variable in a pattern, where braces contain "
                            "alternatives",
                            braces->name),
                     "a pattern has no variables; use * or ?");

@@ -27,7 +27,7 @@ bool CanMeet(const std::vector<NamePattern>& a, const std::vector<NamePattern>& 
 /// Returns the number that devices of both patterns have, in the format of lsusb and lspci.
 std::string CommonNumber(Number a, Number b) {
   if (!a) a = b;
-  return a ? format("{:04x}", *a) : "*";
+  return a ? Format("{:04x}", *a) : "*";
 }
 
 /// Returns the first ID that a device of both lists can have.
@@ -38,7 +38,7 @@ std::optional<std::string> CommonId(std::vector<HardwareId> a, std::vector<Hardw
   for (const HardwareId& x : a) {
     for (const HardwareId& y : b) {
       if (!CanMeet(x.vendor, y.vendor) || !CanMeet(x.product, y.product)) continue;
-      return format("{}:{}", CommonNumber(x.vendor, y.vendor), CommonNumber(x.product, y.product));
+      return Format("{}:{}", CommonNumber(x.vendor, y.vendor), CommonNumber(x.product, y.product));
     }
   }
   return std::nullopt;
@@ -76,10 +76,10 @@ std::optional<std::string> Common(const A&, const B&) {
 std::string ChoiceOf(const MatchSpec& match) {
   std::string text;
   const auto add = [&](std::string_view key, const NamePattern& pattern) {
-    text += format("{} {}\n", key, pattern.text());
+    text += Format("{} {}\n", key, pattern.text());
   };
-  for (const Glob& glob : match.exclude) text += format("exclude {}\n", glob.text());
-  for (const Glob& glob : match.require) text += format("require {}\n", glob.text());
+  for (const Glob& glob : match.exclude) text += Format("exclude {}\n", glob.text());
+  for (const Glob& glob : match.require) text += Format("require {}\n", glob.text());
   if (!match.conditions.udev) return text;
   const UdevPattern& udev = *match.conditions.udev;
   for (const NamePattern& pattern : udev.subsystems) add("subsystem", pattern);

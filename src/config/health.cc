@@ -68,7 +68,7 @@ class HealthCompiler {
     for (const auto& [name, text] :
          {std::pair("equals", &draft_.equals), std::pair("matches", &draft_.matches)}) {
       if (*text) {
-        reporter_.Report(Code::kNeedsKey, (*text)->place, format("\"{}\" needs \"file\"", name),
+        reporter_.Report(Code::kNeedsKey, (*text)->place, Format("\"{}\" needs \"file\"", name),
                          "add the file to read");
       }
     }
@@ -140,7 +140,7 @@ void CheckClaimHooks(const HooksDraft& draft, const ResourceSpec& spec, Reporter
   if (together <= kClaimHookLimit) return;
   reporter.Report(
       Code::kSlowClaimHooks, draft.place,
-      format("allocate and pre_start may take {}, and for a claim they have {} together",
+      Format("allocate and pre_start may take {}, and for a claim they have {} together",
              FormatDuration(together), FormatDuration(kClaimHookLimit)),
       "set shorter timeouts; what is stopped begins again when the kubelet repeats the call");
 }
@@ -159,7 +159,7 @@ void CompileHooks(const HooksDraft& draft, const Scope& devices, const Scope& co
     CheckClaimHooks(draft, spec, reporter);
   } else if (spec.allocate && !draft.allocate->broken && spec.allocate->timeout > kQuick) {
     reporter.Report(Code::kSlowAdmission, draft.allocate->place,
-                    format("while this program runs, for up to {}, the kubelet admits no other pod",
+                    Format("while this program runs, for up to {}, the kubelet admits no other pod",
                            FormatDuration(spec.allocate->timeout)),
                     "use pre_start for slow work, which delays only its own container; a timeout "
                     "of at most 1s disables this warning");

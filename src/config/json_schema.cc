@@ -32,9 +32,9 @@ std::string Describe(const KeyInfo& key) {
   std::string text(key.meaning);
   if (IsLower(text[0])) text[0] = static_cast<char>(text[0] - 'a' + 'A');
   text += ".";
-  if (!IsSection(key)) text += format("\n\nTakes: {}.", TypeText(key));
+  if (!IsSection(key)) text += Format("\n\nTakes: {}.", TypeText(key));
   if (key.required) text += " Required.";
-  if (!key.default_value.empty()) text += format(" Default: `{}`.", key.default_value);
+  if (!key.default_value.empty()) text += Format(" Default: `{}`.", key.default_value);
   return text;
 }
 
@@ -85,7 +85,7 @@ Json SectionSchema(std::string_view section);
 Json Table(const KeyInfo& key) {
   if (!key.table.empty()) return SectionSchema(key.table);
   return SectionSchema(key.section.empty() ? std::string(key.name)
-                                           : format("{}.{}", key.section, key.name));
+                                           : Format("{}.{}", key.section, key.name));
 }
 
 /// Returns the schema of the values of a key, without title and description.

@@ -35,31 +35,31 @@ std::string_view KindOf(const TomlValue& value) {
 std::string ExampleOf(const KeyInfo& key) {
   switch (key.type) {
     case ValueType::kString:
-    case ValueType::kTemplate: return format("write {} = \"…\"", key.name);
-    case ValueType::kStringOrStrings: return format("write {0} = \"…\" or {0} = [\"…\"]", key.name);
+    case ValueType::kTemplate: return Format("write {} = \"…\"", key.name);
+    case ValueType::kStringOrStrings: return Format("write {0} = \"…\" or {0} = [\"…\"]", key.name);
     case ValueType::kStrings:
-    case ValueType::kTemplates: return format("write {} = [\"…\"]", key.name);
-    case ValueType::kChoice: return format("must be one of {}", OneOf(key.choices));
+    case ValueType::kTemplates: return Format("write {} = [\"…\"]", key.name);
+    case ValueType::kChoice: return Format("must be one of {}", OneOf(key.choices));
     case ValueType::kInteger:
       // A default of 0 has the same effect as omitting the key, so it is not a good example.
-      return format("write {} = {}", key.name,
+      return Format("write {} = {}", key.name,
                     key.default_value.empty() || key.default_value == "0"
                         ? std::to_string(std::max<std::int64_t>(key.range.min, 1))
                         : key.default_value);
-    case ValueType::kBoolean: return format("write {} = true or false", key.name);
-    case ValueType::kDuration: return format("write {} = {}", key.name, key.default_value);
+    case ValueType::kBoolean: return Format("write {} = true or false", key.name);
+    case ValueType::kDuration: return Format("write {} = {}", key.name, key.default_value);
     case ValueType::kTemplateTable:
     case ValueType::kAttributeTable:
-      return format("write [{}.{}] and below it KEY = \"…\"", key.section, key.name);
-    case ValueType::kPatternTable: return format("write {} = {{ NAME = \"…\" }}", key.name);
+      return Format("write [{}.{}] and below it KEY = \"…\"", key.section, key.name);
+    case ValueType::kPatternTable: return Format("write {} = {{ NAME = \"…\" }}", key.name);
     case ValueType::kTable:
       return key.section.empty()
-                 ? format("write [{}]", key.name)
-                 : format("write [{0}.{1}] or {1} = {{ … }}", key.section, key.name);
+                 ? Format("write [{}]", key.name)
+                 : Format("write [{0}.{1}] or {1} = {{ … }}", key.section, key.name);
     case ValueType::kTables:
       return key.section.empty()
-                 ? format("write [[{}]]", key.name)
-                 : format("write [[{0}.{1}]] or {1} = [{{ … }}]", key.section, key.name);
+                 ? Format("write [[{}]]", key.name)
+                 : Format("write [[{0}.{1}]] or {1} = [{{ … }}]", key.section, key.name);
   }
   return "";
 }
@@ -81,7 +81,7 @@ bool IsPlainWord(const std::string& text) {
 /// of range, or "" if both are.
 std::string WithUnit(const KeyInfo& key, std::int64_t number) {
   for (const std::string_view unit : {"s", "ms"}) {
-    std::string text = format("{}{}", number, unit);
+    std::string text = Format("{}{}", number, unit);
     const auto duration = ParseDuration(text);
     if (duration && key.range.Holds(duration->count())) return text;
   }
@@ -92,7 +92,7 @@ std::string WithUnit(const KeyInfo& key, std::int64_t number) {
 std::string Converted(const KeyInfo& key, const TomlValue& value) {
   const auto* text = std::get_if<Text>(&value.value);
   const auto* number = std::get_if<std::int64_t>(&value.value);
-  const auto quoted = [](const std::string& s) { return s.empty() ? s : format("\"{}\"", s); };
+  const auto quoted = [](const std::string& s) { return s.empty() ? s : Format("\"{}\"", s); };
   switch (key.type) {
     case ValueType::kInteger: {
       const auto meant = text == nullptr ? std::nullopt : NumberIn(text->value);
@@ -106,7 +106,7 @@ std::string Converted(const KeyInfo& key, const TomlValue& value) {
     case ValueType::kTemplate: return number == nullptr ? "" : quoted(std::to_string(*number));
     case ValueType::kStrings:
     case ValueType::kTemplates:
-      return text != nullptr && IsPlainWord(text->value) ? format("[\"{}\"]", text->value) : "";
+      return text != nullptr && IsPlainWord(text->value) ? Format("[\"{}\"]", text->value) : "";
     default: return "";
   }
 }
@@ -114,7 +114,7 @@ std::string Converted(const KeyInfo& key, const TomlValue& value) {
 std::string HintOnWrongType(const KeyInfo& key, const TomlValue& value) {
   const std::string converted = Converted(key, value);
   const std::string hint =
-      converted.empty() ? ExampleOf(key) : format("write {} = {}", key.name, converted);
+      converted.empty() ? ExampleOf(key) : Format("write {} = {}", key.name, converted);
   const bool bare = key.type == ValueType::kInteger || key.type == ValueType::kBoolean;
   return hint + (bare && std::holds_alternative<Text>(value.value) ? ", without quotes" : "");
 }
@@ -125,7 +125,7 @@ std::string KeyText(const std::string& key) {
     return c < 0x80 && (std::isalnum(c) != 0 || c == '_' || c == '-');
   });
   if (is_bare) return key;
-  return IsPlainWord(key) ? format("\"{}\"", key) : "";
+  return IsPlainWord(key) ? Format("\"{}\"", key) : "";
 }
 
 bool IsSection(ValueType type) {
@@ -157,7 +157,7 @@ std::string WhereItBelongs(std::string_view key) {
   for (const KeyInfo& other : AllKeys()) {
     if (other.name != key) continue;
     const std::string hint = "it belongs to " + SectionTitle(other.section);
-    return IsSection(other.type) ? format("{}: {}", hint, ExampleOf(other)) : hint;
+    return IsSection(other.type) ? Format("{}: {}", hint, ExampleOf(other)) : hint;
   }
   return "";
 }
@@ -167,10 +167,10 @@ std::string HintOnUdevKey(std::string_view key, std::span<const std::string_view
   if (std::string near = DidYouMean(ToLower(key), known); !near.empty()) return near;
   if (ToLower(key) != key &&
       key.find_first_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
-    return format("a udev property is written properties = {{ {} = \"…\" }}", key);
+    return Format("a udev property is written properties = {{ {} = \"…\" }}", key);
   }
   const std::string elsewhere = WhereItBelongs(key);
-  return format("{}{}a sysfs attribute is written attributes = {{ {} = \"…\" }}", elsewhere,
+  return Format("{}{}a sysfs attribute is written attributes = {{ {} = \"…\" }}", elsewhere,
                 elsewhere.empty() ? "" : "; ", key);
 }
 
@@ -247,10 +247,10 @@ std::string RepeatableValue(const TomlValue& value, Repeats repeats) {
   const std::string text = in_quotes == nullptr ? "" : in_quotes->value;
   switch (repeats) {
     case Repeats::kNothing: return "";
-    case Repeats::kCount: return number != nullptr && *number > 0 ? format("{}", *number) : "";
+    case Repeats::kCount: return number != nullptr && *number > 0 ? Format("{}", *number) : "";
     case Repeats::kHexNumber: {
       // TOML reads 0x1a86 as a number.
-      if (number != nullptr && *number > 0 && *number <= 0xffff) return format("{:04x}", *number);
+      if (number != nullptr && *number > 0 && *number <= 0xffff) return Format("{:04x}", *number);
       const std::string digits = ToLower(text.starts_with("0x") ? text.substr(2) : text);
       const bool is_hex =
           digits.size() == 4 && digits.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -289,14 +289,14 @@ std::string HintOnUnknown(const TomlEntry& entry, std::string_view section,
     if (std::string hint = DidYouMean(key, SectionsOf(section)); !hint.empty()) return hint;
   }
   if (std::string hint = WhereItBelongs(key); !hint.empty()) return hint;
-  return DidYouMean(key, known, known.size() > 15 ? "" : format("must be one of {}", OneOf(known)));
+  return DidYouMean(key, known, known.size() > 15 ? "" : Format("must be one of {}", OneOf(known)));
 }
 
 }  // namespace
 
 void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& reporter) {
   reporter.Report(Code::kWrongType, value.place,
-                  format("\"{}\" must be a {}, not {}", key.name, Name(key.type), KindOf(value)),
+                  Format("\"{}\" must be a {}, not {}", key.name, Name(key.type), KindOf(value)),
                   HintOnWrongType(key, value));
 }
 
@@ -305,9 +305,9 @@ void ReportWrongPair(const KeyInfo& table, const TomlEntry& entry, Reporter& rep
   const std::string key = name.size() > 100 ? "" : KeyText(name);
   const KeyInfo pair{.name = key.empty() ? "KEY" : std::string_view(key)};
   reporter.Report(Code::kWrongType, entry.value.place,
-                  format("\"{}.{}\" must be a {}, not {}", table.name, name.substr(0, 100),
+                  Format("\"{}.{}\" must be a {}, not {}", table.name, name.substr(0, 100),
                          Name(pair.type), KindOf(entry.value)),
-                  format("in the table {}, {}", table.name, HintOnWrongType(pair, entry.value)));
+                  Format("in the table {}, {}", table.name, HintOnWrongType(pair, entry.value)));
 }
 
 void ReportWrongAttribute(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
@@ -315,10 +315,10 @@ void ReportWrongAttribute(const KeyInfo& table, const TomlEntry& entry, Reporter
   const std::string name = text.empty() ? "KEY" : text;
   reporter.Report(
       Code::kWrongType, entry.value.place,
-      format("\"{}.{}\" must be a string, or a table with one of the keys {}, whose value is a "
+      Format("\"{}.{}\" must be a string, or a table with one of the keys {}, whose value is a "
              "string",
              table.name, name, OneOf(kAttributeTypeNames)),
-      format("as in {} = \"{{id}}\", or {} = {{ int = \"{{numa_node}}\" }}", name, name));
+      Format("as in {} = \"{{id}}\", or {} = {{ int = \"{{numa_node}}\" }}", name, name));
 }
 
 std::string_view ReportUnknownKey(const TomlEntry& entry, std::string_view section,
@@ -327,7 +327,7 @@ std::string_view ReportUnknownKey(const TomlEntry& entry, std::string_view secti
   const bool is_long = key.value.size() > 100;
   const std::string hint = is_long ? "" : HintOnUnknown(entry, section, known);
   reporter.Report(Code::kUnknownKey, key.place,
-                  format("{} has no key \"{}\"", SectionTitle(section), key.value.substr(0, 100)),
+                  Format("{} has no key \"{}\"", SectionTitle(section), key.value.substr(0, 100)),
                   hint);
   const std::string_view nearest = is_long ? "" : Nearest(key.value, known);
   return !nearest.empty() && hint == DidYouMean(nearest, known) ? nearest : "";
@@ -335,14 +335,14 @@ std::string_view ReportUnknownKey(const TomlEntry& entry, std::string_view secti
 
 void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter& reporter) {
   reporter.Report(Code::kMissingKey, place,
-                  format("{} has no \"{}\"", SectionTitle(key.section), key.name),
-                  format("{}: {}", ExampleOf(key), key.meaning));
+                  Format("{} has no \"{}\"", SectionTitle(key.section), key.name),
+                  Format("{}: {}", ExampleOf(key), key.meaning));
 }
 
 void ReportDuplicateSection(const KeyInfo& key, const SourceLocation& place,
                             const SourceLocation& first, Reporter& reporter) {
   reporter.Report(Code::kDuplicateSection, place,
-                  format("{} is already defined at {}", SectionTitle(key.name), Where(first)),
+                  Format("{} is already defined at {}", SectionTitle(key.name), Where(first)),
                   "all files form one document: keep this section in one of them");
 }
 
@@ -353,11 +353,11 @@ void ReportOutOfRange(const KeyInfo& key, std::int64_t value, const SourceLocati
                                             : std::to_string(n);
   };
   reporter.Report(Code::kOutOfRange, place,
-                  format("{} for \"{}\" is too {}", shown(value), key.name,
+                  Format("{} for \"{}\" is too {}", shown(value), key.name,
                          value < key.range.min ? "small" : "large"),
                   key.range.max == Range().max
-                      ? format("the minimum is {}", shown(key.range.min))
-                      : format("must be {} to {}", shown(key.range.min), shown(key.range.max)));
+                      ? Format("the minimum is {}", shown(key.range.min))
+                      : Format("must be {} to {}", shown(key.range.min), shown(key.range.max)));
 }
 
 }  // namespace patchbay

@@ -33,7 +33,7 @@ std::string TypeText(const KeyInfo& key) {
   };
   std::string text(Name(key.type));
   if (key.range.max != Range().max) {
-    text += format(", {} to {}", shown(key.range.min), shown(key.range.max));
+    text += Format(", {} to {}", shown(key.range.min), shown(key.range.max));
   }
   return text;
 }
@@ -45,10 +45,10 @@ std::string SectionTitle(std::string_view section) {
   const std::string_view name = dot == std::string_view::npos ? section : section.substr(dot + 1);
   for (const KeyInfo& key : AllKeys()) {
     if (key.section == parent && key.name == name && key.type == ValueType::kTables) {
-      return format("[[{}]]", section);
+      return Format("[[{}]]", section);
     }
   }
-  return format("[{}]", section);
+  return Format("[{}]", section);
 }
 
 }  // namespace patchbay

@@ -19,7 +19,7 @@ bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
   const SourceLocation whole{source.name, 0, 0};
   if (source.text.size() > kLargestSource) {
     reporter.Report(Code::kFileTooLarge, whole,
-                    format("the file is larger than {} bytes", kLargestSource),
+                    Format("the file is larger than {} bytes", kLargestSource),
                     "split it: all files of a directory form one document");
     return false;
   }

@@ -71,7 +71,7 @@ void CheckCaptureNames(const Text& text, const Regex& regex, Reporter& reporter)
     if (!taken) continue;
     const auto at = text.value.find("<" + name + ">");
     reporter.Report(Code::kReservedVariable, text.At(at == std::string::npos ? 0 : at + 1),
-                    format("\"{}\" is a built-in variable of every device", name),
+                    Format("\"{}\" is a built-in variable of every device", name),
                     "rename the group");
   }
 }
@@ -94,7 +94,7 @@ std::optional<Regex> CompileRegex(const Text& text, Reporter& reporter) {
     if (directory.find(invalid_part) == std::string::npos) continue;
     const auto at = text.value.find(invalid_part);
     reporter.Report(Code::kMatchesNothing, text.At(at == std::string::npos ? 0 : at),
-                    format("the path of a device cannot contain \"{}\"", invalid_part));
+                    Format("the path of a device cannot contain \"{}\"", invalid_part));
     return std::nullopt;
   }
   if (text.value.ends_with('/')) {
@@ -203,7 +203,7 @@ std::string HintOnMissingSource(const MatchDraft& draft) {
   }
   std::vector<std::string_view> names;
   for (const SourceKey& source : kSources) names.push_back(source.name);
-  return format("add {}; usb, pci and udev can also be combined with path or regex", OneOf(names));
+  return Format("add {}; usb, pci and udev can also be combined with path or regex", OneOf(names));
 }
 
 /// Returns the keys of the lowest alternative_group that the match has.
@@ -227,7 +227,7 @@ const SourceKey* SourceOf(const MatchDraft& draft, Reporter& reporter) {
     names.reserve(sources.size());
     for (const SourceKey* source : sources) names.push_back(source->name);
     reporter.Report(Code::kMatchSource, draft.place, "the match has several sources",
-                    format("keep {}; a second source needs a second {}", OneOf(names),
+                    Format("keep {}; a second source needs a second {}", OneOf(names),
                            SectionTitle(MatchDraft::kSection)));
   } else if (!draft.broken) {  // a key that could not be used may have been the source
     reporter.Report(Code::kMatchSource, draft.place, "the match has no source",
@@ -243,9 +243,9 @@ void CheckKeysOfSource(const SourceKey& key, const MatchDraft& draft, const Matc
   for (const PlacedKey& other : draft.keys) {
     if (!std::ranges::count(refused, other.name)) continue;
     reporter.Report(Code::kNotWithSource, other.place,
-                    format("\"{}\" cannot be combined with \"{}\"", other.name, key.name),
+                    Format("\"{}\" cannot be combined with \"{}\"", other.name, key.name),
                     key.why_refused.empty() ? "remove one of the two keys"
-                                            : format("{}; remove the key", key.why_refused));
+                                            : Format("{}; remove the key", key.why_refused));
   }
   if (draft.timeout && !draft.command) {
     reporter.Report(Code::kNeedsKey, draft.timeout->place, "\"timeout\" needs \"command\"",

@@ -256,9 +256,9 @@ class Comparison {
     reported_.insert(std::minmax(first.resource, second.resource));
     reporter_.Report(
         Code::kSharedNode, second.place,
-        format("{} also belongs to the resource {}, through {}", common,
+        Format("{} also belongs to the resource {}, through {}", common,
                model_.resources[first.resource].name, Where(first.place)),
-        format("it may be allocated twice: {}, or merge both into one resource with replicas",
+        Format("it may be allocated twice: {}, or merge both into one resource with replicas",
                fix));
   }
 

@@ -42,8 +42,8 @@ void CheckDirectories(const MatchDraft& draft, const MatchSpec& match, Reporter&
     const auto only = OnlyPath(path->globs[i]);
     if (!only || std::ranges::count(UsualDirectories(), *only) == 0) continue;
     reporter.Report(Code::kMatchesNothing, draft.path->items[i].place,
-                    format("{} is a directory, not a device node", *only),
-                    format("match the nodes in it: \"{}/*\"; with together = true they are one "
+                    Format("{} is a directory, not a device node", *only),
+                    Format("match the nodes in it: \"{}/*\"; with together = true they are one "
                            "device. For the directory itself, add type = \"directory\"",
                            *only));
   }

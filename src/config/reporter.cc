@@ -11,7 +11,7 @@ void Reporter::Report(Code code, const SourceLocation& place, std::string messag
   if (count > kMaxFindings) return;
   if (count++ == kMaxFindings) {
     code = Code::kTooManyFindings;
-    message = format("more than {} {}s; the rest is not shown", kMaxFindings, Name(severity));
+    message = Format("more than {} {}s; the rest is not shown", kMaxFindings, Name(severity));
     hint = "fix these first";
   }
   diagnostics_.Add({severity, InfoOf(code).name, place, std::move(message), std::move(hint)});
@@ -20,18 +20,18 @@ void Reporter::Report(Code code, const SourceLocation& place, std::string messag
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates,
                        std::string otherwise) {
   const std::string_view nearest = Nearest(word, candidates);
-  return nearest.empty() ? std::move(otherwise) : format("did you mean `{}`?", nearest);
+  return nearest.empty() ? std::move(otherwise) : Format("did you mean `{}`?", nearest);
 }
 
 std::string OneOf(std::span<const std::string_view> words) {
   std::string out;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i > 0) out += i + 1 == words.size() ? " or " : ", ";
-    out += format("`{}`", words[i]);
+    out += Format("`{}`", words[i]);
   }
   return out;
 }
 
-std::string Where(const SourceLocation& place) { return format("{}:{}", place.file, place.line); }
+std::string Where(const SourceLocation& place) { return Format("{}:{}", place.file, place.line); }
 
 }  // namespace patchbay

@@ -20,7 +20,7 @@ void Refuse(const std::string& path, std::string message, Reporter& reporter) {
   const std::string_view how = path == kDefaultConfig ? ", with --config or PATCHBAY_CONFIG" : "";
   reporter.Report(Code::kUnreadableFile, {path, 0, 0}, std::move(message),
                   lacks_right ? "run as root, or let this user read it and enter its directory"
-                              : format("specify a file, or a directory with *.toml files{}", how));
+                              : Format("specify a file, or a directory with *.toml files{}", how));
 }
 
 std::string_view Described(fs::file_type type) {
@@ -58,7 +58,7 @@ void ReadFile(const std::string& path, Reporter& reporter, Sources& out) {
   out.Add({path, std::move(file->text)}, file->is_being_written);
   if (!out.full()) return;
   reporter.Report(Code::kInputTooLarge, {path, 0, 0},
-                  format("with this file the input is larger than {} bytes", kLargestInput),
+                  Format("with this file the input is larger than {} bytes", kLargestInput),
                   "keep only configuration files in the directory");
 }
 
@@ -78,7 +78,7 @@ void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
     } else if (type != fs::file_type::directory) {
       odd = true;
       reporter.Report(Code::kUnreadableFile, {entries->path(), 0, 0},
-                      format("{}{}, not a file", kCannotBeRead, Described(type)),
+                      Format("{}{}, not a file", kCannotBeRead, Described(type)),
                       "remove it, or rename it so that it does not end in .toml");
     }
   }

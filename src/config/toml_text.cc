@@ -44,7 +44,7 @@ std::string QuoteToml(const std::string& text) {
 std::string TomlText(const TomlTable& table) {
   std::string text;
   for (const TomlEntry& entry : table.entries) {
-    text += format("{}{} = {}", text.empty() ? "" : ", ", entry.key.value,
+    text += Format("{}{} = {}", text.empty() ? "" : ", ", entry.key.value,
                    std::visit(ValueText(), entry.value.value));
   }
   return text;

@@ -56,7 +56,7 @@ void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec
                     "use the absolute path of the socket, or \"\" to disable it");
   } else if (draft.value.size() > kMaxSocketPath) {
     reporter.Report(Code::kSocketPathTooLong, draft.place,
-                    format("the path of a socket is limited to {} bytes", kMaxSocketPath),
+                    Format("the path of a socket is limited to {} bytes", kMaxSocketPath),
                     "mount it elsewhere");
   }
 }
@@ -92,7 +92,7 @@ void CompileHosts(const OneOrMore& list, Reporter& reporter, DaemonSpec& spec) {
       continue;
     }
     reporter.Report(Code::kBadHost, text.place,
-                    format("\"{}\" is not a valid host name", text.value.substr(0, 100)),
+                    Format("\"{}\" is not a valid host name", text.value.substr(0, 100)),
                     "use the name only, as in \"patchbay.example.com\", without scheme, port or "
                     "path; IP addresses are always accepted");
   }
@@ -106,7 +106,7 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
     } else {
       reporter.Report(
           Code::kBadListenAddress, draft.listen->place,
-          format("\"{}\" is not an address and a port", draft.listen->value.substr(0, 100)),
+          Format("\"{}\" is not an address and a port", draft.listen->value.substr(0, 100)),
           std::string(kHintOnListen));
     }
   }
@@ -116,9 +116,9 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
   TakeDirectory(draft.cdi_dir, reporter, spec.cdi_dir);
   if (spec.kubelet_dir.size() > kMaxKubeletDir) {
     reporter.Report(Code::kSocketPathTooLong, draft.kubelet_dir->place,
-                    format("a directory path of {} bytes makes socket paths longer than {}",
+                    Format("a directory path of {} bytes makes socket paths longer than {}",
                            spec.kubelet_dir.size(), kMaxSocketPath),
-                    format("the path of the directory is limited to {} bytes; mount it elsewhere",
+                    Format("the path of the directory is limited to {} bytes; mount it elsewhere",
                            kMaxKubeletDir));
   }
   if (draft.pod_resources) CompilePodResources(*draft.pod_resources, reporter, spec);
@@ -170,7 +170,7 @@ void CheckEveryMatch(const ResourceDraft& draft, const Scope& scope, const Resou
                                       [&](std::string_view name) { return !own.TypeOf(name); });
     if (missing == names.end()) continue;
     reporter.Report(Code::kMissingVariable, draft.matches[i].place,
-                    format("devices of this match have no \"{}\" for the templates of the "
+                    Format("devices of this match have no \"{}\" for the templates of the "
                            "resource, so all of them are rejected",
                            *missing),
                     "move the match to a resource of its own, or use a variable that all devices "
@@ -266,9 +266,9 @@ void CheckDuplicates(const DocumentDraft& document, const std::vector<ResourceSp
       if (!nodes) continue;
       reporter.Report(
           Code::kDuplicateResource, resource.name->place,
-          format("{} is already defined at {}{}", resource.name->value.substr(0, 400),
+          Format("{} is already defined at {}{}", resource.name->value.substr(0, 400),
                  Where(document.resources[other].name->place),
-                 nodes->empty() ? "" : format(", also for the node {}", QuoteJson(*nodes))),
+                 nodes->empty() ? "" : Format(", also for the node {}", QuoteJson(*nodes))),
           "one resource can have several [[resource.match]]; for different nodes, give each entry "
           "`on_nodes`, and no node to two of them");
       break;
@@ -285,7 +285,7 @@ Model Validate(const DocumentDraft& document, Reporter& reporter) {
   if (document.resources.size() > kMaxResources) {
     reporter.Report(
         Code::kTooManyResources, document.resources[kMaxResources].place,
-        format("there are {} resources, more than {}", document.resources.size(), kMaxResources),
+        Format("there are {} resources, more than {}", document.resources.size(), kMaxResources),
         "one resource can have several [[resource.match]]");
     return model;
   }

@@ -31,7 +31,7 @@ std::string HintOn(std::string_view name, const Scope& scope) {
     const bool are_interfaces = std::ranges::all_of(
         scope.matches, [](const MatchSpec* m) { return TraitsOf(*m).has_nodes; });
     if (!are_interfaces) return "devices of this match have no node: use {id}";
-    return format("a network interface has no node: use {{INTERFACE}}{}",
+    return Format("a network interface has no node: use {{INTERFACE}}{}",
                   scope.TypeOf("id") ? " or {id}" : "");
   }
   MatchSpec asking_sysfs;
@@ -49,7 +49,7 @@ std::string HintOn(std::string_view name, const Scope& scope) {
       scope.matches.begin(), scope.matches.end(),
       [](const MatchSpec* match) { return std::holds_alternative<RegexSource>(match->source); });
   return "use one of " + OneOf(names) +
-         (has_regex ? format("; or name a group of the regex: (?P<{}>…)", name) : "");
+         (has_regex ? Format("; or name a group of the regex: (?P<{}>…)", name) : "");
 }
 
 /// Variables that are unknown until the whole device list, or a container, is known.
@@ -79,12 +79,12 @@ void CheckVariable(std::string_view name, const SourceLocation& place, const Sco
   if (!scope.complete || scope.TypeOf(name)) return;
   name = name.substr(0, 100);
   if (IsAmong(name, scope.missing)) {
-    reporter.Report(Code::kUnknownVariable, place, format("\"{}\" {}", name, scope.why_missing),
+    reporter.Report(Code::kUnknownVariable, place, Format("\"{}\" {}", name, scope.why_missing),
                     "use a variable of the match: path, name or a named group of the regex");
     return;
   }
   reporter.Report(Code::kUnknownVariable, place,
-                  format("no match provides the variable \"{}\"", name), HintOn(name, scope));
+                  Format("no match provides the variable \"{}\"", name), HintOn(name, scope));
 }
 
 Scope ContainerScope(std::span<const MatchSpec> matches, bool complete) {
@@ -124,7 +124,7 @@ std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Re
   }
   if (ShapeOf(*compiled).text.size() > Template::kMaxResult) {
     reporter.Report(Code::kBadTemplate, text.place,
-                    format("the text is longer than {} bytes", Template::kMaxResult));
+                    Format("the text is longer than {} bytes", Template::kMaxResult));
     return std::nullopt;
   }
   for (const Template::Field& field : compiled->fields()) {
@@ -141,7 +141,7 @@ std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Re
     const auto formatted = FormatBySpec(field.spec, sample);
     if (formatted && formatted->size() <= Template::kMaxResult) continue;
     reporter.Report(Code::kBadFormat, place,
-                    format("the format \"{}\" does not fit \"{}\", which is {}: {}", field.spec,
+                    Format("the format \"{}\" does not fit \"{}\", which is {}: {}", field.spec,
                            field.name, integer ? "a number" : "text",
                            formatted ? "its width makes it too long" : formatted.error().message),
                     hint);

@@ -85,7 +85,7 @@ std::optional<std::string> Written(const NewFile& file, const std::string& name,
   if (toml.size() > kLargestSource) {
     findings.CannotConvert(
         {name, 0, 0},
-        format("the converted file would have {} bytes; the limit is {}", toml.size(),
+        Format("the converted file would have {} bytes; the limit is {}", toml.size(),
                kLargestSource),
         "convert the input in parts; Patchbay combines all files of a directory");
     return std::nullopt;
@@ -126,7 +126,7 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
   Findings findings(diagnostics);
   if (source.text.size() > kLargestSource) {
     findings.Malformed({source.name, 0, 0},
-                       format("the file is larger than {} bytes", kLargestSource),
+                       Format("the file is larger than {} bytes", kLargestSource),
                        "pass only the objects of the plugin");
     return conversion;
   }
@@ -156,7 +156,7 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
   for (Part& part : parts) {
     NewFile& file = *part.file;
     file.notes.insert(file.notes.begin(),
-                      format("Converted from {}: {}. Comments mark differences in meaning.",
+                      Format("Converted from {}: {}. Comments mark differences in meaning.",
                              program, source.name));
     RefuseInvalid(file, findings);
     auto toml = Written(file, source.name, findings);

@@ -78,7 +78,7 @@ bool Directories::Has(const std::string& path, const SourceLocation& place, Find
   if (path.starts_with(kDev) && !IsNumbered(path) && !IsNodeName(path) &&
       !IsAmong(kUsualNodes, path) && assumed_nodes_.insert(path).second) {
     findings.Assumed(
-        place, format("{} is converted as a device; it may be a directory", Truncate(path, 100)),
+        place, Format("{} is converted as a device; it may be a directory", Truncate(path, 100)),
         "if it is one, run convert on a node that has it, with --host-root /");
   }
   return false;
@@ -88,14 +88,14 @@ void Directories::AddAssumptions(Notes& notes) const {
   if (assumed_nodes_.empty()) return;
   std::string paths;
   for (const std::string& path : assumed_nodes_) paths += (paths.empty() ? "" : ", ") + path;
-  notes.push_back(format(
+  notes.push_back(Format(
       "Assumed to be devices: {}. If one of them is a directory, its match finds nothing. To group "
       "the nodes in it into one device, run convert on a node that has it, with --host-root /.",
       paths));
 }
 
 std::string NoteOnBelow() {
-  return format(
+  return Format(
       "{} matches all nodes in the directory without the directories by-id, by-path and the like.",
       kBelow);
 }
@@ -103,14 +103,14 @@ std::string NoteOnBelow() {
 NewMatch MatchOfDirectory(const std::string& path, std::string_view program,
                           std::string_view group) {
   NewMatch match;
-  match.notes.push_back(format(
+  match.notes.push_back(Format(
       "{} is a directory: with {}, the container runtime adds the nodes in it; in Patchbay, they "
       "form one device.",
       path, program));
   match.notes.push_back(NoteOnBelow());
   const std::string below =
-      group.empty() ? std::string(kBelow) : format("(?P<{}>{})", group, kBelow);
-  match.regex = format("{}(?P<group>{})/{}", kDev, RegexOf(path.substr(kDev.size())), below);
+      group.empty() ? std::string(kBelow) : Format("(?P<{}>{})", group, kBelow);
+  match.regex = Format("{}(?P<group>{})/{}", kDev, RegexOf(path.substr(kDev.size())), below);
   match.group_by = "group";
   return match;
 }

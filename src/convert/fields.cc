@@ -29,7 +29,7 @@ Fields::Fields(const YamlValue& map, std::string_view owner,
     });
     if (is_known || !entry.key.IsScalar()) continue;
     findings.Ignored(entry.key.place,
-                     format("unknown key `{}`; {} ignores it", Truncate(entry.key.text, 60), owner),
+                     Format("unknown key `{}`; {} ignores it", Truncate(entry.key.text, 60), owner),
                      DidYouMean(entry.key.text.substr(0, 60), known));
   }
 }
@@ -44,7 +44,7 @@ bool Fields::IsKnown(std::string_view key, const YamlValue& value) const {
   std::string hint = HintOnTemplate(value.text);
   if (hint.empty()) return true;
   findings_.CannotConvert(value.place,
-                          format("`{}` is not known: {}", key, Truncate(value.text, 100)),
+                          Format("`{}` is not known: {}", key, Truncate(value.text, 100)),
                           std::move(hint));
   return false;
 }
@@ -54,7 +54,7 @@ std::optional<std::string> Fields::Text(std::string_view key) const {
   if (value == nullptr) return std::nullopt;
   if (!IsKnown(key, *value)) return std::nullopt;
   if (value->IsScalar()) return value->text;
-  findings_.Malformed(value->place, format("`{}` must be a string", key));
+  findings_.Malformed(value->place, Format("`{}` must be a string", key));
   return std::nullopt;
 }
 
@@ -66,7 +66,7 @@ bool Fields::Flag(std::string_view key) const {
   const YamlValue* value = Find(key);
   if (value == nullptr || IsOneOf(*value, kNo) || !IsKnown(key, *value)) return false;
   if (!IsOneOf(*value, kYes)) {
-    findings_.Malformed(value->place, format("`{}` must be true or false", key));
+    findings_.Malformed(value->place, Format("`{}` must be true or false", key));
   }
   return true;
 }
@@ -78,14 +78,14 @@ std::int64_t Fields::Number(std::string_view key, std::int64_t max, std::int64_t
   if (!value->IsScalar() || value->is_quoted || text.empty() ||
       !std::all_of(text.begin(), text.end(), IsDigit) || (text.size() > 1 && text[0] == '0')) {
     findings_.Malformed(
-        value->place, format("`{}` must be a whole number from 0 to {}", key, max),
+        value->place, Format("`{}` must be a whole number from 0 to {}", key, max),
         value->is_quoted ? "remove the quotes" : "use decimal digits without a leading zero");
     return otherwise;
   }
   std::int64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   if (parsed.ec == std::errc() && number <= max) return number;
-  findings_.CannotConvert(value->place, format("`{}` must be at most {}", key, max),
+  findings_.CannotConvert(value->place, Format("`{}` must be at most {}", key, max),
                           "use a smaller number");
   return otherwise;
 }
@@ -94,7 +94,7 @@ std::span<const YamlValue> Fields::List(std::string_view key) const {
   const YamlValue* value = Find(key);
   if (value == nullptr) return {};
   if (value->IsList()) return value->items;
-  findings_.Malformed(value->place, format("`{}` must be a list", key));
+  findings_.Malformed(value->place, Format("`{}` must be a list", key));
   return {};
 }
 
@@ -105,7 +105,7 @@ SourceLocation Fields::PlaceOfKey(std::string_view key) const {
 
 bool ExpectMap(const YamlValue& value, std::string_view what, Findings& findings) {
   if (value.IsMap()) return true;
-  findings.Malformed(value.place, format("{} must be a map of keys and values", what));
+  findings.Malformed(value.place, Format("{} must be a map of keys and values", what));
   return false;
 }
 

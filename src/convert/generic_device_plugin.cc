@@ -123,7 +123,7 @@ std::string GenericConversion::Domain(const std::optional<std::string>& said,
   if (hints_.domain) return *hints_.domain;
   if (said && !HintOnTemplate(*said).empty() && !unknown_domains_.contains(*said)) {
     Diagnostic error{Severity::kError, "", place,
-                     format("the domain is not known: {}", Truncate(*said, 100)),
+                     Format("the domain is not known: {}", Truncate(*said, 100)),
                      HintOnTemplate(*said) + ", or use --domain"};
     findings_.CannotConvert(error.place, error.message, error.hint);
     findings_.TakeErrors();  // it is the reason for each device, see Add
@@ -134,11 +134,11 @@ std::string GenericConversion::Domain(const std::optional<std::string>& said,
   if (of_image) return std::string(*of_image);
   if (!std::exchange(has_assumed_, true)) {
     findings_.Assumed(
-        place, format("no domain specified; assuming {}", kOldDomain),
-        format("this is the default of generic-device-plugin up to 0.1; from 0.2.0 on "
+        place, Format("no domain specified; assuming {}", kOldDomain),
+        Format("this is the default of generic-device-plugin up to 0.1; from 0.2.0 on "
                "it is {}. Check the resources of the nodes, and use --domain {} if needed",
                kNewDomain, kNewDomain));
-    file_.notes.push_back(format(
+    file_.notes.push_back(Format(
         "The file specifies no domain. {} is the default of generic-device-plugin up to 0.1. If "
         "the nodes have {}/…, convert again with --domain {}.",
         kOldDomain, kNewDomain, kNewDomain));
@@ -173,8 +173,8 @@ void GenericConversion::TakePaths(GenericDevice& device, const Container* contai
         std::string on_host = (host == "/" ? "" : host) + path.path.substr(inside.size());
         findings_.Assumed(
             path.place,
-            format("{} is {} on the host", Truncate(path.path, 100), Truncate(on_host, 100)),
-            format("the pod mounts {} at {}; check that the path exists on the nodes",
+            Format("{} is {} on the host", Truncate(path.path, 100), Truncate(on_host, 100)),
+            Format("the pod mounts {} at {}; check that the path exists on the nodes",
                    Truncate(host, 100), Truncate(inside, 100)));
         path.path = std::move(on_host);
         break;
@@ -183,7 +183,7 @@ void GenericConversion::TakePaths(GenericDevice& device, const Container* contai
       if (!path.path.starts_with("/dev/") && path.path.starts_with('/')) {
         findings_.Assumed(
             path.place,
-            format("{} is not below /dev, so it probably matches nothing",
+            Format("{} is not below /dev, so it probably matches nothing",
                    Truncate(path.path, 100)),
             "write the path of the device node on the host; for files, use `type: Mount`");
       }
@@ -203,7 +203,7 @@ void GenericConversion::Add(GenericDevice device, const std::string& domain,
     device.errors.push_back(unknown->second);
   } else if (device.errors.empty() && problem) {
     findings_.CannotConvert(device.place,
-                            format("invalid resource name {}: {}", Truncate(name, 120), *problem),
+                            Format("invalid resource name {}: {}", Truncate(name, 120), *problem),
                             "correct the name or the domain");
   }
   if (!device.errors.empty() || problem) {
@@ -222,7 +222,7 @@ void GenericConversion::Add(GenericDevice device, const std::string& domain,
 
 void GenericConversion::ReportNotApplied(std::string_view key, std::string_view value) {
   file_.notes.push_back(
-      format("Not converted: {} = {}. See [daemon] in docs/configuration.md.", key, value));
+      Format("Not converted: {} = {}. See [daemon] in docs/configuration.md.", key, value));
 }
 
 void GenericConversion::Flags(const Container& container) {

@@ -42,7 +42,7 @@ void TakeWord(const YamlValue& word, bool is_of_command, Findings& findings) {
     findings.Malformed(word.place, "an argument must be a string", "put it in quotes");
   } else if (!is_of_command && word.text.find("generic-device-plugin") == std::string::npos) {
     findings.Ignored(word.place,
-                     format("unexpected argument \"{}\"; it is ignored", Truncate(word.text, 60)),
+                     Format("unexpected argument \"{}\"; it is ignored", Truncate(word.text, 60)),
                      "if it is a device, put --device before it");
   }
 }
@@ -71,7 +71,7 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
     if (!IsOneOfFlags(kFlags, flag)) {
       findings.Ignored(
           argument.place,
-          format("unknown flag `{}` for generic-device-plugin; it is ignored", Truncate(flag, 60)),
+          Format("unknown flag `{}` for generic-device-plugin; it is ignored", Truncate(flag, 60)),
           DidYouMean(flag.substr(0, 60), kFlags, "remove it: the plugin does not start with it"));
       // The next word is probably the value of this flag.
       if (argument.text.find('=') == std::string::npos && has_next && !IsFlag(arguments[i + 1])) {
@@ -86,14 +86,14 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
     } else if (has_next) {
       value = arguments[++i];
     } else {
-      findings.Malformed(argument.place, format("{} has no value", flag),
+      findings.Malformed(argument.place, Format("{} has no value", flag),
                          "add its value, or remove the flag");
       continue;
     }
     if ((flag == "--device" || flag == "--domain") && value.text.find("$(") != std::string::npos) {
       findings.CannotConvert(
           value.place,
-          format("{} contains a variable that the `env` of the container does not have: {}", flag,
+          Format("{} contains a variable that the `env` of the container does not have: {}", flag,
                  Truncate(value.text, 100)),
           "write its value");
       continue;

@@ -83,7 +83,7 @@ GenericDevice DeviceReader::Device(const YamlValue& value) {
   if (device.groups.empty() && !IsOther(fields, "groups")) {
     findings_.CannotConvert(
         device.place,
-        format("\"{}\" has no groups, so it has no devices", Truncate(device.name, 60)),
+        Format("\"{}\" has no groups, so it has no devices", Truncate(device.name, 60)),
         "remove it, or add `groups`");
     device.errors = findings_.TakeErrors();
   }
@@ -160,7 +160,7 @@ std::string DeviceReader::Numbers(const Fields& fields, std::string_view key, bo
       });
   if (!is_hex) {
     findings_.Malformed(fields.PlaceOfKey(key),
-                        format("`{}` must be one to four hexadecimal digits", key),
+                        Format("`{}` must be one to four hexadecimal digits", key),
                         "use the digits that `lsusb` prints, in quotes");
     return "0000";
   }
@@ -168,7 +168,7 @@ std::string DeviceReader::Numbers(const Fields& fields, std::string_view key, bo
   // a leading zero in a flag.
   const bool is_number = !value->is_quoted && std::all_of(text.begin(), text.end(), IsDigit);
   if (is_number && (is_file_ || (text.size() > 1 && text.front() == '0'))) {
-    notes_.push_back(format(
+    notes_.push_back(Format(
         "{} {} has no quotes, so generic-device-plugin reads a different number; Patchbay uses "
         "the digits as they are.",
         key, text));

@@ -25,7 +25,7 @@ bool FitsWith(const GenericGroup& first, const GroupPlan& first_plan, const Gene
   if (group.count != first.count) {
     findings.CannotConvert(
         group.place,
-        format("the count of this group, {}, differs from that of the first one, {}; in Patchbay, "
+        Format("the count of this group, {}, differs from that of the first one, {}; in Patchbay, "
                "all devices of a resource have the same number of replicas",
                group.count, first.count),
         "use the same `count`, or move the group to a separate device");
@@ -63,7 +63,7 @@ void MakeDistinct(NewResource& resource) {
     const std::string& identity = match.id.empty() ? match.regex : match.id;
     if (match.regex.empty() || ids[identity]++ == 0) continue;
     if (match.id.empty()) match.id = "{group}";
-    match.id += format("-{}", ids[identity]);
+    match.id += Format("-{}", ids[identity]);
   }
 }
 
@@ -84,7 +84,7 @@ NewResource ResourceOf(const GenericDevice& device, const std::string& name, Fin
     }
     auto reasons = findings.TakeErrors();
     reasons.insert(reasons.begin(), group.errors.begin(), group.errors.end());
-    refused.push_back({format("a group of {}", Truncate(name, 200)), std::move(reasons),
+    refused.push_back({Format("a group of {}", Truncate(name, 200)), std::move(reasons),
                        ToJson(*group.source, kMaxRefusedText)});
   }
   if (plans.empty()) return resource;

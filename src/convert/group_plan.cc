@@ -149,7 +149,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const PathPatterns& parts) {
     below_dev = below_dev && path.starts_with("/dev/") && path.size() > 5;
     if (!below_dev) break;
     regex += (regex.empty() ? "" : "|") + RegexOf(std::string_view(path).substr(5)) +
-             (part.is_directory() ? format("/{}", kBelow) : "");
+             (part.is_directory() ? Format("/{}", kBelow) : "");
     if (part.is_directory() && !part.is_in_place()) {
       return CannotConvert(*part.path,
                            "a directory in a group with other paths cannot have a `mountPath`",
@@ -170,7 +170,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const PathPatterns& parts) {
                   [](const PathPattern& p) { return p.is_directory(); })) {
     match.notes.push_back(NoteOnBelow());
   }
-  match.regex = format("/(?P<group>dev)/(?:{})", regex);
+  match.regex = Format("/(?P<group>dev)/(?:{})", regex);
   match.group_by = "group";
   match.id = JoinedNames(parts);
   if (in_place && alike) {
@@ -200,7 +200,7 @@ bool GroupPlanner::CanShare(const PathPattern& part) {
   if (part.path->limit > 1) return true;
   findings_.CannotConvert(
       part.path->place,
-      format("{} has no `limit`, so it forms a device with the first match of the glob only; "
+      Format("{} has no `limit`, so it forms a device with the first match of the glob only; "
              "Patchbay has no equivalent",
              Truncate(*part.pattern.path, 100)),
       "replace the glob with the path of one node, or set a `limit` for this path");
@@ -220,7 +220,7 @@ std::optional<NewNode> GroupPlanner::SharedNode(const PathPattern& part) {
   node.permissions = part.path->permissions;
   node.optional = part.path->optional;
   node.notes.push_back(
-      format("Difference: the limit of {} is not enforced; every device includes {}.",
+      Format("Difference: the limit of {} is not enforced; every device includes {}.",
              part.path->limit, *part.pattern.path));
   if (!part.path->optional) {
     node.notes.push_back(
@@ -283,12 +283,12 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const PathPatterns& parts) {
   const bool is_loose = std::any_of(globs.begin(), globs.end(), [&](const PathPattern* glob) {
     return glob->pattern.after.empty() != globs.front()->pattern.after.empty();
   });
-  match.regex = format("{}(?:{})(?P<pair>{})(?:{})", RegexOf(common), befores,
+  match.regex = Format("{}(?:{})(?P<pair>{})(?:{})", RegexOf(common), befores,
                        is_loose ? "\\d+" : "[^/]*?", afters);
   match.group_by = "pair";
   match.id = EscapedForTemplate(std::string(BaseName(globs.front()->pattern.before))) + "{pair}";
   match.notes.push_back(
-      format("Difference: generic-device-plugin pairs the matches of these patterns by sort order; "
+      Format("Difference: generic-device-plugin pairs the matches of these patterns by sort order; "
              "Patchbay groups the nodes for which the * matches the same {}.",
              is_loose ? "number" : "text"));
   for (const PathPattern& part : parts) {
@@ -353,7 +353,7 @@ bool GroupPlanner::AddMounts(const PathPatterns& mounts, bool has_glob, GroupPla
               "Patchbay, the container does not start.");
     if (has_glob) {
       mount.notes.push_back(
-          format("Difference: the limit of {} is not enforced.", part.path->limit));
+          Format("Difference: the limit of {} is not enforced.", part.path->limit));
     }
     plan.mounts.push_back(std::move(mount));
   }
@@ -378,7 +378,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOf(const GenericGroup& group) {
   for (const PathPattern& part : devices) {
     if (part.path->limit == 1 || (devices.size() > 1 && globs > 0)) continue;
     plan->matches.front().notes.push_back(
-        format("The limit of {} of {} is not converted: it has no effect, because no other "
+        Format("The limit of {} of {} is not converted: it has no effect, because no other "
                "path of the group finds more nodes.",
                part.path->limit, part.path->path));
   }

@@ -59,10 +59,10 @@ const YamlValue* FindBelow(const YamlValue& value, std::string_view key, Kind ki
 /// Returns a key with a text of several lines. Line breaks of YAML that are not line breaks of TOML
 /// cannot be in a block.
 std::string Block(std::string_view key, const std::string& text) {
-  std::string block = format("{}: |\n", key);
+  std::string block = Format("{}: |\n", key);
   for (const std::string_view line : LinesOf(text)) {
-    if (!IsPrintable(line)) return format("{}: {}\n", key, QuoteJson(text));
-    block += line.empty() ? "\n" : format("  {}\n", line);
+    if (!IsPrintable(line)) return Format("{}: {}\n", key, QuoteJson(text));
+    block += line.empty() ? "\n" : Format("  {}\n", line);
   }
   return block.substr(0, block.find_last_not_of('\n') + 2);
 }
@@ -70,8 +70,8 @@ std::string Block(std::string_view key, const std::string& text) {
 void AddValue(std::string_view key, const std::string& json, std::string& values) {
   // The chart does not render templates in its values.
   const bool is_template = json.find("{{") != std::string::npos;
-  values += is_template ? format("# Not carried over, because of its template: {}\n", key)
-                        : format("{}: {}\n", key, json);
+  values += is_template ? Format("# Not carried over, because of its template: {}\n", key)
+                        : Format("{}: {}\n", key, json);
 }
 
 /// Returns what carries over from the container and its pod for a pool, or for the release. The
@@ -95,16 +95,16 @@ std::string PodValues(const Container& container, bool is_pool) {
     const YamlValue* requests = resources->Find("requests");
     const YamlValue* limits = resources->Find("limits");
     if (limits != nullptr) {
-      values += format("# Not carried over, because Patchbay needs another amount: limits {}\n",
+      values += Format("# Not carried over, because Patchbay needs another amount: limits {}\n",
                        Truncate(ToJson(*limits), 200));
     }
     if (requests != nullptr && requests->IsMap()) {
-      AddValue("resources", format("{{\"requests\": {}}}", ToJson(*requests)), values);
+      AddValue("resources", Format("{{\"requests\": {}}}", ToJson(*requests)), values);
     }
   }
   for (const auto& [inside, host] : container.host_paths) {
     if (host.ends_with("/device-plugins") && host != kDevicePlugins) {
-      AddValue("kubelet", format("{{\"devicePlugins\": {}}}", QuoteJson(host)), values);
+      AddValue("kubelet", Format("{{\"devicePlugins\": {}}}", QuoteJson(host)), values);
       break;
     }
   }
@@ -128,9 +128,9 @@ std::string NotCarriedOver(const YamlValue* map, std::span<const Section> sectio
     if (found == nullptr || (found->items.empty() && found->entries.empty())) continue;
     const YamlValue* enabled = found->Find("enabled");
     if (enabled != nullptr && enabled->text == "false") continue;
-    const std::string message = format("not carried over: {}", section.key);
+    const std::string message = Format("not carried over: {}", section.key);
     findings.Ignored(found->place, message, std::string(section.instead));
-    comments += format("# Not carried over: {}; {}\n", section.key, section.instead);
+    comments += Format("# Not carried over: {}; {}\n", section.key, section.instead);
   }
   return comments;
 }
@@ -150,7 +150,7 @@ void ReportOtherObjects(const Manifest& manifest, const std::vector<HelmConfig>&
                     [&](const HelmConfig& config) { return is_in_it(*config.container); });
     findings.Ignored(
         object->place,
-        format("{}{} is not part of the output", Truncate(kind->text, 60),
+        Format("{}{} is not part of the output", Truncate(kind->text, 60),
                name == nullptr ? "" : " " + Truncate(name->text, 100)),
         is_converted ? "its configuration is; remove it if nothing else uses it" : "keep it");
   }
@@ -182,7 +182,7 @@ std::string Release(const YamlValue& release, const std::string& values, Finding
   const YamlValue* metadata = release.Find("metadata");
   const YamlValue* spec = release.Find("spec");
   const YamlValue* space = metadata == nullptr ? nullptr : metadata->Find("namespace");
-  std::string text = format(
+  std::string text = Format(
       "apiVersion: source.toolkit.fluxcd.io/v1\n"
       "kind: GitRepository\n"
       "metadata: {{\"name\": \"patchbay\"{}}}\n"
@@ -206,7 +206,7 @@ std::string Release(const YamlValue& release, const std::string& values, Finding
       const bool is_replaced = std::find(std::begin(kReplacedInSpec), std::end(kReplacedInSpec),
                                          entry.key.text) != std::end(kReplacedInSpec);
       if (!is_replaced)
-        text += format("  {}: {}\n", QuoteJson(entry.key.text), ToJson(entry.value));
+        text += Format("  {}: {}\n", QuoteJson(entry.key.text), ToJson(entry.value));
     }
   }
   return text +
@@ -252,7 +252,7 @@ std::string WriteHelm(const Manifest& manifest, const std::vector<HelmConfig>& c
     const std::string own =
         (config.container == nullptr ? "" : PodValues(*config.container, has_pools)) +
         Block("config", is_release ? WithoutSubstitutions(config.toml) : config.toml);
-    values += has_pools ? format("  {}:\n{}", QuoteJson(config.pool), Indented(own, "    ")) : own;
+    values += has_pools ? Format("  {}:\n{}", QuoteJson(config.pool), Indented(own, "    ")) : own;
   }
   if (!is_release) return values;
   ReportOtherObjects(manifest, configs, *first->object, findings);

@@ -222,7 +222,7 @@ void Walk::Value(const YamlValue& value, const Pod& outer, const std::string& ke
   } else if (const auto misspelled = recognizer_.find_misspelled(value)) {
     manifest_.unreadable.push_back(
         {Severity::kError, "", misspelled->place,
-         format("this is not a configuration of the plugin, because it has the key `{}`; did you "
+         Format("this is not a configuration of the plugin, because it has the key `{}`; did you "
                 "mean `{}`?",
                 Truncate(misspelled->key, 60), misspelled->meant),
          "correct the key"});

@@ -64,7 +64,7 @@ class Reader {
 
   Names Bounded(Names names) {
     if (names.size() > kMaxNames) {
-      Refuse(format("it matches more than {} names", kMaxNames));
+      Refuse(Format("it matches more than {} names", kMaxNames));
       names.clear();
     }
     return names;
@@ -72,14 +72,14 @@ class Reader {
 
   Names Joined(const Names& heads, const Names& tails) {
     if (heads.size() * tails.size() > 10 * kMaxNames) {
-      Refuse(format("it matches more than {} names", kMaxNames));
+      Refuse(Format("it matches more than {} names", kMaxNames));
       return {};
     }
     Names joined;
     for (const std::string& head : heads) {
       for (const std::string& tail : tails) {
         if (head.size() + tail.size() > kMaxName) {
-          Refuse(format("it matches names longer than {} bytes", kMaxName));
+          Refuse(Format("it matches names longer than {} bytes", kMaxName));
           return {};
         }
         joined.push_back(head + tail);
@@ -132,7 +132,7 @@ class Reader {
     if (Takes('\\')) return Escape();
     const char c = regex_[at_];
     if (std::string_view("*+?{^$").find(c) != std::string_view::npos) {
-      Refuse(format("\"{}\" is not supported here", c));
+      Refuse(Format("\"{}\" is not supported here", c));
       return {};
     }
     ++at_;
@@ -185,7 +185,7 @@ class Reader {
     ByteSet set;
     if (AddClassOf(c, set)) return Of(set);
     if (IsAlnum(c)) {
-      Refuse(format("\"\\{}\" is not supported", c));
+      Refuse(Format("\"\\{}\" is not supported", c));
       return {};
     }
     return {{std::string(1, c)}};
@@ -273,7 +273,7 @@ class Reader {
       }
     }
     if (error != std::errc() || next != stop || min > max || max > kMaxRepeats) {
-      Refuse(format("a repetition must be {{n}}, {{n,}} or {{n,m}} with at most {}", kMaxRepeats));
+      Refuse(Format("a repetition must be {{n}}, {{n,}} or {{n,m}} with at most {}", kMaxRepeats));
       min = max = 0;
       return;
     }

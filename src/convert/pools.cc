@@ -55,7 +55,7 @@ std::string UniqueName(const std::string& name, const std::vector<Pool>& pools) 
   };
   std::string unique = name;
   for (int number = 2; is_taken(unique); ++number) {
-    const std::string suffix = format("-{}", number);
+    const std::string suffix = Format("-{}", number);
     unique = NamePart(name.substr(0, kMaxPoolName - suffix.size())) + suffix;
   }
   return unique;
@@ -103,7 +103,7 @@ void CheckNodes(const Container& container, const SourceLocation& start, Finding
     if (hint.empty()) continue;
     findings.CannotConvert(
         nodes->place,
-        format("the nodes of a pool are not known: {}", Truncate(ToJson(*nodes), 200)), hint);
+        Format("the nodes of a pool are not known: {}", Truncate(ToJson(*nodes), 200)), hint);
   }
   if (NodesOf(container).empty()) {
     findings.Assumed(start, "some pods of the plugin run on all nodes, and others on some of them",
@@ -164,7 +164,7 @@ std::vector<Pool> PoolsOf(const Manifest& manifest, std::string_view program, Fi
     if (is_new && pools.size() == kMaxPools) {
       findings.CannotConvert(
           container->value->place,
-          format("the pods of the plugin have more than {} choices of nodes", kMaxPools),
+          Format("the pods of the plugin have more than {} choices of nodes", kMaxPools),
           "convert the input in parts");
       return {};
     }

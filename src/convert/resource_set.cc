@@ -39,7 +39,7 @@ bool ResourceSet::Add(NewResource resource, const SourceLocation& place,
   if (!known.empty()) {
     findings_.Assumed(
         place,
-        format("{} differs from the one at {}; both are converted, with the names of their nodes "
+        Format("{} differs from the one at {}; both are converted, with the names of their nodes "
                "in `on_nodes`",
                resource.name, Where(known.front().place)),
         "check that `kubectl get nodes` shows these names");
@@ -50,7 +50,7 @@ bool ResourceSet::Add(NewResource resource, const SourceLocation& place,
 }
 
 void ResourceSet::Merge(Added& known, const Added& added, const std::string& name) {
-  findings_.Ignored(added.place, format("{} is the same as at {}", name, Where(known.place)));
+  findings_.Ignored(added.place, Format("{} is the same as at {}", name, Where(known.place)));
   const bool has_both = !known.nodes.empty() && !added.nodes.empty();
   known.nodes.insert(added.nodes.begin(), added.nodes.end());
   if (!has_both) known.nodes.clear();
@@ -60,9 +60,9 @@ void ResourceSet::ReportDuplicate(const std::string& name, const Added& added, c
   const bool has_other_nodes = added.container != nullptr && added.container != first.container &&
                                !NodesOf(*added.container).empty();
   findings_.CannotConvert(
-      added.place, format("duplicate device {}, first defined at {}", name, Where(first.place)),
+      added.place, Format("duplicate device {}, first defined at {}", name, Where(first.place)),
       has_other_nodes
-          ? format("it is for the nodes with {}: use --output helm, which writes a pool for them, "
+          ? Format("it is for the nodes with {}: use --output helm, which writes a pool for them, "
                    "or give both resources `on_nodes` with the names of their nodes",
                    Truncate(NodesOf(*added.container), 300))
           : "combine the groups of both in one device");

@@ -74,7 +74,7 @@ void SmarterConversion::List(const YamlValue& list) {
 std::vector<SeenName> SmarterConversion::SeenNamesFor(const std::string& match,
                                                       const SourceLocation& place) {
   std::vector<SeenName> seen;
-  const auto pattern = TextPattern::Compile(format("(?s:.*)(?:{})(?s:.*)", match));
+  const auto pattern = TextPattern::Compile(Format("(?s:.*)(?:{})(?s:.*)", match));
   if (!pattern) {
     findings_.CannotConvert(place, "`devicematch` cannot be searched for in names",
                             "use a shorter expression, without \\Q");
@@ -91,7 +91,7 @@ std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match,
   if (const auto pattern = TextPattern::Compile(match); !pattern) {
     findings_.Malformed(
         place,
-        format("`devicematch` is not a valid regular expression: {}", pattern.error().message),
+        Format("`devicematch` is not a valid regular expression: {}", pattern.error().message),
         "fix the expression; put a \\ before a literal bracket");
     return {};
   }
@@ -104,7 +104,7 @@ std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match,
   if (!written) {
     findings_.CannotConvert(
         place,
-        format("smarter-device-manager creates a resource for each matching name in /dev, "
+        Format("smarter-device-manager creates a resource for each matching name in /dev, "
                "and these names cannot be listed: {}",
                written.error().message),
         "run convert on a node that has the devices, with --host-root /");
@@ -162,7 +162,7 @@ void SmarterConversion::Add(NewResource resource, const SourceLocation& place) {
   if (const auto problem = ProblemWithResourceName(resource.name)) {
     findings_.Ignored(
         place,
-        format("{} is not a valid resource name: {}", Truncate(resource.name, 120), *problem),
+        Format("{} is not a valid resource name: {}", Truncate(resource.name, 120), *problem),
         "the kubelet also rejects it from smarter-device-manager");
     return;
   }
@@ -172,7 +172,7 @@ void SmarterConversion::Add(NewResource resource, const SourceLocation& place) {
     file_.resources.push_back(std::move(resource));
     return;
   }
-  findings_.Ignored(place, format("duplicate resource {}, first defined at {}", resource.name,
+  findings_.Ignored(place, Format("duplicate resource {}, first defined at {}", resource.name,
                                   Where(known->second)));
 }
 
@@ -194,11 +194,11 @@ void SmarterConversion::Entry(const YamlValue& value) {
   }
   if (units == 0) {
     findings_.Ignored(fields.PlaceOfKey("nummaxdevices"),
-                      format("an entry {} provides no devices; it is not converted",
+                      Format("an entry {} provides no devices; it is not converted",
                              has_number ? "with `nummaxdevices: 0`" : "without `nummaxdevices`"));
     return;
   }
-  Notes notes = {format("devicematch: {}", Truncate(*match, 120))};
+  Notes notes = {Format("devicematch: {}", Truncate(*match, 120))};
   std::vector<NewResource> resources;
   if (*match == kGpus) {
     resources.push_back(Gpu(domain_));

@@ -37,9 +37,9 @@ class Lines {
   void Comments(const Notes& notes) {
     for (const std::string& note : notes) Comment(Printable(note));
   }
-  void Header(std::string_view header) { out_ += format("{}{}\n", indent_, header); }
+  void Header(std::string_view header) { out_ += Format("{}{}\n", indent_, header); }
   void Raw(std::string_view key, const std::string& value) {
-    out_ += format("{}{} = {}\n", indent_, key, value);
+    out_ += Format("{}{} = {}\n", indent_, key, value);
   }
   void Key(std::string_view key, const std::string& value) {
     if (!value.empty()) Raw(key, QuoteToml(value));
@@ -57,7 +57,7 @@ class Lines {
         end = text.rfind(' ', width);
         if (end == std::string_view::npos || end == 0) end = std::min(text.find(' '), text.size());
       }
-      out_ += format("{}# {}\n", indent_, text.substr(0, end));
+      out_ += Format("{}# {}\n", indent_, text.substr(0, end));
       text.remove_prefix(std::min(end + 1, text.size()));
     }
   }
@@ -74,7 +74,7 @@ void WriteNodes(const std::vector<NewNode>& nodes, std::string_view owner, std::
     out += "\n";
     Lines lines(out, std::string(indent));
     lines.Comments(node.notes);
-    lines.Header(format("[[{}.device_node]]", owner));
+    lines.Header(Format("[[{}.device_node]]", owner));
     lines.Key("host_path", node.host_path);
     lines.Key("container_path", node.container_path);
     lines.Key("permissions", node.permissions);
@@ -111,7 +111,7 @@ void WriteResource(const NewResource& resource, std::string& out) {
   lines.Comments(resource.notes);
   lines.Header("[[resource]]");
   lines.Key("name", resource.name);
-  if (resource.replicas != 1) lines.Raw("replicas", format("{}", resource.replicas));
+  if (resource.replicas != 1) lines.Raw("replicas", Format("{}", resource.replicas));
   if (!resource.on_nodes.empty()) lines.Raw("on_nodes", ListOf(resource.on_nodes));
   const auto part = [&] {
     out += "\n";
@@ -134,14 +134,14 @@ void WriteRefusal(const Refusal& refusal, std::string& out) {
   lines.Comments({"NOT CONVERTED: " + refusal.what});
   for (const Diagnostic& reason : refusal.reasons) {
     const bool has_line = reason.place.line > 0;
-    lines.Comments({format("Reason{}: {}.", has_line ? format(" (line {})", reason.place.line) : "",
+    lines.Comments({Format("Reason{}: {}.", has_line ? Format(" (line {})", reason.place.line) : "",
                            reason.message)});
-    if (!reason.hint.empty()) lines.Comments({format("Cure: {}.", reason.hint)});
+    if (!reason.hint.empty()) lines.Comments({Format("Cure: {}.", reason.hint)});
   }
   std::string_view rest = refusal.text;
   while (!rest.empty()) {
     const auto end = std::min(rest.find('\n'), rest.size());
-    out += end == 0 ? "#\n" : format("#   {}\n", Printable(rest.substr(0, end)));
+    out += end == 0 ? "#\n" : Format("#   {}\n", Printable(rest.substr(0, end)));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
 }

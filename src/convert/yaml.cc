@@ -182,7 +182,7 @@ void FinishKeys(YamlValue& value, Findings& findings) {
       merged.push_back(std::move(entry.value));
     } else if (!seen.insert(entry.key.text).second) {
       findings.Malformed(entry.key.place,
-                         format("duplicate key \"{}\"", Truncate(entry.key.text, 60)));
+                         Format("duplicate key \"{}\"", Truncate(entry.key.text, 60)));
     }
   }
   if (merged.empty()) return;
@@ -242,7 +242,7 @@ tl::expected<std::vector<YamlValue>, Diagnostic> Parse(const std::string& text,
     return fail(PlaceOfMark(error.mark, place_of), "invalid YAML: " + error.msg,
                 HintOnBrokenYaml(text, error.mark));
   } catch (const std::exception& error) {
-    return fail(place_of(1, 1), format("cannot parse YAML: {}", error.what()));
+    return fail(place_of(1, 1), Format("cannot parse YAML: {}", error.what()));
   }
   return builder.TakeDocuments();
 }
@@ -266,7 +266,7 @@ Separated SeparateColons(const std::string& text) {
     const bool is_key = colon != star && colon != std::string_view::npos && line[colon] == ':' &&
                         (colon + 1 == line.size() || line[colon + 1] == ' ');
     if (is_key) separated.columns[number] = static_cast<int>(colon) + 1;
-    separated.text += format("{}{}\n", line.substr(0, is_key ? colon : line.size()),
+    separated.text += Format("{}{}\n", line.substr(0, is_key ? colon : line.size()),
                              is_key ? " " + std::string(line.substr(colon)) : "");
   }
   return separated;

@@ -22,7 +22,7 @@ constexpr ThreadPool::Options kConfigThreads{
 
 std::string TextOf(const SourceLocation& place) {
   if (place.line == 0) return place.file;
-  return format("{}:{}:{}", place.file, place.line, place.column);
+  return Format("{}:{}:{}", place.file, place.line, place.column);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ Result<std::unique_ptr<ConfigWait>> ConfigWait::Create(Loop& loop, Log& log,
   Routes routes;
   routes.metrics = [&metrics = waiting->metrics_] { return metrics.Text(); };
   routes.alive = AliveWith(waiting->heartbeat_);
-  routes.ready = [text = format("no valid configuration in {} yet\n", options.config)] {
+  routes.ready = [text = Format("no valid configuration in {} yet\n", options.config)] {
     return CheckResult{false, text};
   };
   routes.status = [&metrics = waiting->metrics_] { return metrics.Now(); };

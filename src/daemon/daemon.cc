@@ -314,7 +314,7 @@ void Daemon::UpdateReadiness() {
   std::size_t unready = 0;
   const auto add = [&](const std::string& name, std::string_view why) {
     result.ok = false;
-    if (++unready <= kMaxUnready) result.body += format("{} {}\n", name, why);
+    if (++unready <= kMaxUnready) result.body += Format("{} {}\n", name, why);
   };
   for (const auto& resource : resources_) {
     if (!resource->registered()) add(resource->name(), resource->WhyNotRegistered());
@@ -326,7 +326,7 @@ void Daemon::UpdateReadiness() {
       add(spec->name, "waits until the previous resource of this name has stopped");
     }
   }
-  if (unready > kMaxUnready) result.body += format("and {} more\n", unready - kMaxUnready);
+  if (unready > kMaxUnready) result.body += Format("and {} more\n", unready - kMaxUnready);
   const std::lock_guard lock(readiness_mutex_);
   readiness_ = std::move(result);
 }

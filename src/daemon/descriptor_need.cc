@@ -14,10 +14,10 @@ Status CheckDescriptors(std::size_t resources, const DaemonSpec& daemon, std::si
   if (needed <= limit) return {};
   return Fail(
       ErrorKind::kInvalid,
-      format("too few file descriptors: {}{} probes at once need {}, and the limit of this process "
+      Format("too few file descriptors: {}{} probes at once need {}, and the limit of this process "
              "is {}; raise it (LimitNOFILE= of the systemd unit, the nofile limit of the container "
              "runtime){}",
-             resources > 0 ? format("{} resources and ", resources) : "", daemon.max_probes, needed,
+             resources > 0 ? Format("{} resources and ", resources) : "", daemon.max_probes, needed,
              limit, resources > 1 ? ", or merge resources" : ", or lower max_probes"));
 }
 

@@ -55,7 +55,7 @@ void DraService::ReadClaims() {
                       .limit = kReadLimit,
                       .needs_thread = true};
   job.on_late = [post,
-                 text = format("timed out after {} s; the file system of {} is not responding",
+                 text = Format("timed out after {} s; the file system of {} is not responding",
                                kReadLimit.count(), options_.cdi_dir)] {
     post(Fail(ErrorKind::kUnavailable, text));
   };

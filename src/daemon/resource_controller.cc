@@ -126,7 +126,7 @@ void ResourceController::ApplyNext() {
 
 std::string ResourceController::WhyNotRegistered() const {
   if (entry_.spec->api == Api::kDevicePlugin) return "is not registered with the kubelet";
-  return format("is not served: {}", deps_.dra->StateOf(name()).waits_for);
+  return Format("is not served: {}", deps_.dra->StateOf(name()).waits_for);
 }
 
 void ResourceController::OnKubelet(std::uint64_t epoch) {

@@ -68,7 +68,7 @@ bool IsVariableName(std::string_view name) {
 /// Returns the problem of any text, as the end of a sentence; empty if there is none.
 std::string ProblemWithText(std::string_view text) {
   if (text.size() > kMaxTextBytes) {
-    return format("is longer than {} bytes; print less", kMaxTextBytes);
+    return Format("is longer than {} bytes; print less", kMaxTextBytes);
   }
   if (!IsPrintable(text)) return "contains a control character; remove it";
   return "";
@@ -126,7 +126,7 @@ class Reader : public nlohmann::json_sax<Json> {
   void VariableValue(Kind kind, const std::string& text);
 
   /// Rejects the current entry. Only the first problem is reported.
-  void Problem(const std::string& text) { problem_ = format("entry {} {}", number_, text); }
+  void Problem(const std::string& text) { problem_ = Format("entry {} {}", number_, text); }
   bool Fatal(std::string text) {
     error_ = std::move(text);
     return false;
@@ -153,7 +153,7 @@ bool Reader::Scalar(Kind kind, const std::string& text) {
 bool Reader::Open(Kind kind) {
   if (!Value(kind, "")) return false;
   if (++depth_ <= kMaxJsonDepth) return true;
-  return Fatal(format("entry {} of the output is nested deeper than {} levels; print {}", number_,
+  return Fatal(Format("entry {} of the output is nested deeper than {} levels; print {}", number_,
                       kMaxJsonDepth, kExample));
 }
 
@@ -165,7 +165,7 @@ bool Reader::Close() {
 bool Reader::Value(Kind kind, const std::string& text) {
   if (depth_ == 0) {
     return kind == Kind::kArray ||
-           Fatal(format("the output is {}, not an array; print [{}]", Name(kind), kExample));
+           Fatal(Format("the output is {}, not an array; print [{}]", Name(kind), kExample));
   }
   if (depth_ == 1) return BeginEntry(kind);
   if (!problem_.empty()) return true;
@@ -181,18 +181,18 @@ bool Reader::Value(Kind kind, const std::string& text) {
 
 bool Reader::BeginEntry(Kind kind) {
   if (++number_ > kMaxEntries) {
-    return Fatal(format("the output has more than {} entries; print fewer", kMaxEntries));
+    return Fatal(Format("the output has more than {} entries; print fewer", kMaxEntries));
   }
   entry_ = {};
   seen_ = {};
   problem_.clear();
   if (kind != Kind::kObject)
-    Problem(format("is {}, not an object; print {}", Name(kind), kExample));
+    Problem(Format("is {}, not an object; print {}", Name(kind), kExample));
   return true;
 }
 
 void Reader::EndEntry() {
-  if (problem_.empty() && !seen_[kId]) Problem(format(R"(has no "id"; print {})", kExample));
+  if (problem_.empty() && !seen_[kId]) Problem(Format(R"(has no "id"; print {})", kExample));
   if (problem_.empty()) {
     list_.entries.push_back(std::move(entry_));
   } else {
@@ -214,12 +214,12 @@ void Reader::FieldName(const std::string& name) {
   const auto at = std::find(kFieldNames.begin(), kFieldNames.end(), name);
   if (at == kFieldNames.end()) {
     const std::string_view near = Nearest(name, kFieldNames);
-    return Problem(format("has the unknown key {}; {}", Quoted(name),
+    return Problem(Format("has the unknown key {}; {}", Quoted(name),
                           near.empty() ? R"(put additional values in "vars")"
-                                       : format("did you mean \"{}\"?", near)));
+                                       : Format("did you mean \"{}\"?", near)));
   }
   field_ = static_cast<Field>(at - kFieldNames.begin());
-  if (seen_[field_]) return Problem(format("has \"{}\" twice; print it once", name));
+  if (seen_[field_]) return Problem(Format("has \"{}\" twice; print it once", name));
   seen_[field_] = true;
 }
 
@@ -229,12 +229,12 @@ void Reader::FieldValue(Kind kind, const std::string& text) {
     case kNumaNode: return NumaNode(kind, text);
     case kPaths:
       if (kind != Kind::kArray) {
-        Problem(format(R"(has "paths" that are {}; print an array, as in ["/dev/…"])", Name(kind)));
+        Problem(Format(R"(has "paths" that are {}; print an array, as in ["/dev/…"])", Name(kind)));
       }
       return;
     case kVars:
       if (kind != Kind::kObject) {
-        Problem(format(R"(has "vars" that are {}; print an object, as in {{"name": "…"}})",
+        Problem(Format(R"(has "vars" that are {}; print an object, as in {{"name": "…"}})",
                        Name(kind)));
       }
       return;
@@ -243,13 +243,13 @@ void Reader::FieldValue(Kind kind, const std::string& text) {
 
 void Reader::Id(Kind kind, const std::string& text) {
   if (kind != Kind::kText) {
-    return Problem(format(R"(has an "id" that is {}; print a string)", Name(kind)));
+    return Problem(Format(R"(has an "id" that is {}; print a string)", Name(kind)));
   }
   if (text.empty()) {
     return Problem(R"(has an "id" that is empty; print a name that is unique to this device)");
   }
   if (const std::string problem = ProblemWithText(text); !problem.empty()) {
-    return Problem(format(R"(has an "id" that {})", problem));
+    return Problem(Format(R"(has an "id" that {})", problem));
   }
   entry_.id = text;
 }
@@ -262,7 +262,7 @@ void Reader::NumaNode(Kind kind, const std::string& text) {
   if (node == kNone) return;
   if (node < 0 || node > kLastNumaNode) {
     const bool is_number = kind == Kind::kInteger || kind == Kind::kFraction;
-    return Problem(format(R"(has a "numa_node" that is {}; print a number from 0 to {}, or null)",
+    return Problem(Format(R"(has a "numa_node" that is {}; print a number from 0 to {}, or null)",
                           is_number ? Clipped(text) : Name(kind), kLastNumaNode));
   }
   entry_.numa_node = node;
@@ -270,16 +270,16 @@ void Reader::NumaNode(Kind kind, const std::string& text) {
 
 void Reader::Path(Kind kind, const std::string& text) {
   if (kind != Kind::kText) {
-    return Problem(format(R"(has {} among its "paths"; print strings)", Name(kind)));
+    return Problem(Format(R"(has {} among its "paths"; print strings)", Name(kind)));
   }
   if (const std::string problem = ProblemWithPath(text); !problem.empty()) {
-    return Problem(format("has the path {}, which {}", Quoted(text), problem));
+    return Problem(Format("has the path {}, which {}", Quoted(text), problem));
   }
   if (std::find(entry_.paths.begin(), entry_.paths.end(), text) != entry_.paths.end()) {
-    return Problem(format("has the path {} twice; print it once", Quoted(text)));
+    return Problem(Format("has the path {} twice; print it once", Quoted(text)));
   }
   if (entry_.paths.size() == kMaxPaths) {
-    return Problem(format("has more than {} paths; print several entries", kMaxPaths));
+    return Problem(Format("has more than {} paths; print several entries", kMaxPaths));
   }
   entry_.paths.push_back(text);
 }
@@ -288,19 +288,19 @@ void Reader::VariableName(const std::string& name) {
   const auto is_same = [&](const auto& variable) { return variable.first == name; };
   if (!IsVariableName(name) || name.size() > kMaxNameBytes) {
     return Problem(
-        format("has a variable {}; a name is at most {} letters, digits and \"_\", and "
+        Format("has a variable {}; a name is at most {} letters, digits and \"_\", and "
                "does not begin with a digit",
                Quoted(name), kMaxNameBytes));
   }
   if (std::any_of(taken_.begin(), taken_.end(), [&](const auto& v) { return v.name == name; })) {
-    return Problem(format("has a variable {}, which is a built-in variable; print another name",
+    return Problem(Format("has a variable {}, which is a built-in variable; print another name",
                           Quoted(name)));
   }
   if (std::any_of(entry_.vars.begin(), entry_.vars.end(), is_same)) {
-    return Problem(format("has the variable {} twice; print it once", Quoted(name)));
+    return Problem(Format("has the variable {} twice; print it once", Quoted(name)));
   }
   if (entry_.vars.size() == kMaxVariables) {
-    return Problem(format("has more than {} variables; print fewer", kMaxVariables));
+    return Problem(Format("has more than {} variables; print fewer", kMaxVariables));
   }
   entry_.vars.emplace_back(name, "");
 }
@@ -308,11 +308,11 @@ void Reader::VariableName(const std::string& name) {
 void Reader::VariableValue(Kind kind, const std::string& text) {
   auto& [name, value] = entry_.vars.back();
   if (kind == Kind::kNull || kind == Kind::kArray || kind == Kind::kObject) {
-    return Problem(format("has a variable {} that is {}; print a string, a number, true or false",
+    return Problem(Format("has a variable {} that is {}; print a string, a number, true or false",
                           Quoted(name), Name(kind)));
   }
   if (const std::string problem = ProblemWithText(text); !problem.empty()) {
-    return Problem(format("has a variable {} that {}", Quoted(name), problem));
+    return Problem(Format("has a variable {} that {}", Quoted(name), problem));
   }
   value = text;
 }
@@ -325,9 +325,9 @@ bool Reader::parse_error(std::size_t position, const std::string&,
   const std::size_t line_start = before.rfind('\n') + 1;
   const std::size_t column = before.size() - line_start;
   const std::string where =
-      format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1, column + 1);
+      Format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1, column + 1);
   if (position > text_.size()) {
-    return Fatal(format(
+    return Fatal(Format(
         "the output ends at {}, before the JSON does; print one complete array and check that "
         "the command does not fail",
         where));
@@ -336,11 +336,11 @@ bool Reader::parse_error(std::size_t position, const std::string&,
   line = line.substr(0, line.find('\n'));
   const std::string quoted = Quoted(line.substr(column - std::min(column, kShownBefore)));
   if (error.id == kNumberOverflow) {
-    return Fatal(format("the number at {} of the output, {}, is too large; print it as a string",
+    return Fatal(Format("the number at {} of the output, {}, is too large; print it as a string",
                         where, quoted));
   }
   return Fatal(
-      format("{} of the output, {}, is not JSON; print one array, as in [{}], and "
+      Format("{} of the output, {}, is not JSON; print one array, as in [{}], and "
              "everything else to stderr",
              where, quoted, kExample));
 }
@@ -352,11 +352,11 @@ Status CheckBytes(std::string_view text) {
     const std::string_view current = text.substr(0, length);
     if (current.find('\0') != std::string_view::npos) {
       return Fail(ErrorKind::kInvalid,
-                  format("line {} of the output contains a NUL byte; print text only", line));
+                  Format("line {} of the output contains a NUL byte; print text only", line));
     }
     if (!IsUtf8(current)) {
       return Fail(ErrorKind::kInvalid,
-                  format("line {} of the output is not UTF-8; encode other bytes in hexadecimal, "
+                  Format("line {} of the output is not UTF-8; encode other bytes in hexadecimal, "
                          "or omit them",
                          line));
     }
@@ -370,7 +370,7 @@ Status CheckBytes(std::string_view text) {
 Result<CommandList> ParseCommandOutput(std::string_view text) {
   if (text.size() > kMaxCommandOutput) {
     return Fail(ErrorKind::kInvalid,
-                format("the output has more than {} bytes; print less", kMaxCommandOutput));
+                Format("the output has more than {} bytes; print less", kMaxCommandOutput));
   }
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return Fail(ErrorKind::kInvalid,

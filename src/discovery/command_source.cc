@@ -34,7 +34,7 @@ void AddEntry(const CommandEntry& entry, ScanContext& scan) {
     auto node = scan.NodeAt(path, nullptr, {});
     if (!node) {
       return scan.Reject(entry.id, RejectReason::kIncomplete,
-                         format("{} does not exist or does not match", path));
+                         Format("{} does not exist or does not match", path));
     }
     device.nodes.push_back(std::move(*node));
   }

@@ -37,14 +37,14 @@ Result<std::uint16_t> ReadNumber(const SysfsDevice& device, std::string_view att
   std::uint16_t number = 0;
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
   if (parsed.ec != std::errc()) {
-    return Fail(ErrorKind::kNotFound, format("its {} is \"{}\"", attribute, text));
+    return Fail(ErrorKind::kNotFound, Format("its {} is \"{}\"", attribute, text));
   }
   return number;
 }
 
 std::string IdText(const HardwareId& id) {
   const auto text = [](std::optional<std::uint16_t> number) {
-    return number ? format("{:04x}", *number) : "*";
+    return number ? Format("{:04x}", *number) : "*";
   };
   return text(id.vendor) + ":" + text(id.product);
 }
@@ -76,14 +76,14 @@ Unmatched WrongId(const std::vector<HardwareId>& ids, const IdAttributes& attrib
     return std::nullopt;
   }
   if (!product) return Unreadable(product.error(), product.error().message);
-  return Mismatch{format("its {} ID is {}, not {}", attributes.kind, IdText({*vendor, *product}),
+  return Mismatch{Format("its {} ID is {}, not {}", attributes.kind, IdText({*vendor, *product}),
                          Either(ids, IdText))};
 }
 
 Unmatched WrongName(std::string_view what, const std::string& name,
                     const std::vector<NamePattern>& patterns) {
   if (patterns.empty() || MatchesAny(patterns, name)) return std::nullopt;
-  return Mismatch{format("its {} is {}, not {}", what, name, Texts(patterns))};
+  return Mismatch{Format("its {} is {}, not {}", what, name, Texts(patterns))};
 }
 
 Unmatched WrongSerial(const std::vector<NamePattern>& serials, const SysfsDevice& device,
@@ -92,7 +92,7 @@ Unmatched WrongSerial(const std::vector<NamePattern>& serials, const SysfsDevice
   const auto serial = sysfs.Attribute(device.path, "serial");
   if (!serial) return Unreadable(serial.error(), "it has no serial number");
   if (MatchesAny(serials, *serial)) return std::nullopt;
-  return Mismatch{format("its serial number is \"{}\", not {}", *serial, Texts(serials))};
+  return Mismatch{Format("its serial number is \"{}\", not {}", *serial, Texts(serials))};
 }
 
 Unmatched WrongProperty(const UdevPattern& udev, const SysfsDevice& device, const Sysfs& sysfs) {
@@ -101,13 +101,13 @@ Unmatched WrongProperty(const UdevPattern& udev, const SysfsDevice& device, cons
     if (found == device.properties.end()) {
       const bool is_known = sysfs.properties().HasDatabase();
       return Mismatch{
-          format("it has no property {}{}", name,
+          Format("it has no property {}{}", name,
                  is_known ? "" : "; there is no udev database: mount the host's /run/udev"),
           !is_known, is_known};
     }
     if (!pattern.Matches(found->second)) {
       return Mismatch{
-          format("its property {} is \"{}\", not {}", name, found->second, pattern.text())};
+          Format("its property {} is \"{}\", not {}", name, found->second, pattern.text())};
     }
   }
   return std::nullopt;
@@ -137,9 +137,9 @@ Mismatch MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
     }
     if (met) continue;
     if (seen.empty()) {
-      return {format("neither it nor a parent device has the attribute {}", name), false, true};
+      return {Format("neither it nor a parent device has the attribute {}", name), false, true};
     }
-    return {format("its attribute {} is \"{}\", not {}", name, seen, pattern.text())};
+    return {Format("its attribute {} is \"{}\", not {}", name, seen, pattern.text())};
   }
   return {"its attributes match, but not all of one device"};
 }
@@ -168,14 +168,14 @@ std::optional<Mismatch> FirstMismatch(const UdevPattern& udev, const DeviceAnces
   const SysfsDevice& self = device.self();
   if (!udev.subsystems.empty() && !MatchesAny(udev.subsystems, self.subsystem)) {
     return Mismatch{
-        format("its subsystem is \"{}\", not {}", self.subsystem, Texts(udev.subsystems))};
+        Format("its subsystem is \"{}\", not {}", self.subsystem, Texts(udev.subsystems))};
   }
   if (!udev.drivers.empty() &&
       std::none_of(device.devices.begin(), device.devices.end(), [&](const SysfsDevice& one) {
         return !one.driver.empty() && MatchesAny(udev.drivers, one.driver);
       })) {
     return Mismatch{
-        format("neither it nor a parent device has the driver {}", Texts(udev.drivers))};
+        Format("neither it nor a parent device has the driver {}", Texts(udev.drivers))};
   }
   if (auto wrong = WrongProperty(udev, self, sysfs)) return wrong;
   if (udev.attributes.empty() ||
@@ -208,7 +208,7 @@ std::optional<std::string> WhyNotMet(const MatchSpec& match, const DeviceAncestr
   const auto not_mismatch = FirstMismatch(match.negated, device, sysfs);
   if (!not_mismatch) return "it meets the conditions of \"not\"";
   if (!not_mismatch->is_unreadable) return std::nullopt;
-  return format("the conditions of \"not\" cannot be checked: {}", not_mismatch->why);
+  return Format("the conditions of \"not\" cannot be checked: {}", not_mismatch->why);
 }
 
 std::string WhyNotCompared(const MatchSpec& match, const DeviceAncestry& device,

@@ -32,7 +32,7 @@ std::string DeviceId(std::string_view text, std::size_t longest) {
     }
   }
   if (!lossy) return id;
-  const std::string suffix = format("-{:08x}", ShortHash(text));
+  const std::string suffix = Format("-{:08x}", ShortHash(text));
   id.resize(std::min(id.size(), longest - suffix.size()));
   return id + suffix;
 }

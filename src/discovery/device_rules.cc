@@ -75,7 +75,7 @@ std::string_view DistinctIdFor(std::span<const Candidate> candidates) {
 /// controller, which has many devices.
 std::string_view SharedDeviceOf(std::span<const Candidate> candidates) {
   for (const std::string_view variable : {"usb_port", "pci_address"}) {
-    const Template value = *Template::Compile(format("{{{}}}", variable));
+    const Template value = *Template::Compile(Format("{{{}}}", variable));
     std::set<std::string> values;
     std::size_t with_value = 0;
     for (const Candidate& candidate : candidates) {
@@ -103,7 +103,7 @@ std::string HintOnChild(std::span<const Candidate> sharing) {
       if (parent == by_path.end()) continue;
       const std::string_view kind = PropertyOf(*parent->second->device, "DEVTYPE");
       if (kind.empty()) return "";
-      return format(
+      return Format(
           "{} is a child of {}; to list only the parents, add properties = {{ DEVTYPE = \"{}\" }} "
           "to udev",
           child->label(), parent->second->label(), kind);
@@ -117,12 +117,12 @@ std::string HintOnSharedId(std::span<const Candidate> sharing) {
   if (std::string hint = HintOnChild(sharing); !hint.empty()) return hint;
   const std::string_view id = DistinctIdFor(sharing);
   if (const std::string_view device = SharedDeviceOf(sharing); !device.empty()) {
-    return format(
+    return Format(
         "they are nodes of one device: set group_by = \"{}\" in the match to list them as one{}",
-        device, id.empty() ? "" : format(", or id = \"{}\" to list each", id));
+        device, id.empty() ? "" : Format(", or id = \"{}\" to list each", id));
   }
   if (id.empty()) return "set an id in the match that differs for each device";
-  return format("set id = \"{}\" in the match, which differs for each", id);
+  return Format("set id = \"{}\" in the match, which differs for each", id);
 }
 
 /// Usually none is shared, so numbers are only collected and sorted.
@@ -155,9 +155,9 @@ void RejectSharedIds(std::vector<Candidate>& found, const ScanRequest& request, 
     const bool is_known = std::count_if(sharing.begin(), sharing.end(), had) == 1;
     const auto owner = is_known ? std::find_if(sharing.begin(), sharing.end(), had) : sharing.end();
     const std::string& id = sharing.front().device->id;
-    const std::string detail = is_known ? format("the ID \"{}\" is already used by {}; {}", id,
+    const std::string detail = is_known ? Format("the ID \"{}\" is already used by {}; {}", id,
                                                  owner->label(), HintOnSharedId(sharing))
-                                        : format("{} devices have the ID \"{}\"; {}",
+                                        : Format("{} devices have the ID \"{}\"; {}",
                                                  sharing.size(), id, HintOnSharedId(sharing));
     for (auto at = sharing.begin(); at != sharing.end(); ++at) {
       if (at == owner) continue;
@@ -190,10 +190,10 @@ void RejectSharedNodes(std::vector<Candidate>& found, const ScanRequest& request
     const Device& owner = *found[by_node.at(KeyOf(*shared))].device;
     if (IsSameDevice(owner, *found[i].device)) {
       scan.report().Drop(shared->path, DropReason::kFoundBefore,
-                         format("it is another path of the device \"{}\"", owner.id));
+                         Format("it is another path of the device \"{}\"", owner.id));
     } else {
       scan.RejectCandidate(found[i], RejectReason::kDuplicateNode,
-                           format("the device \"{}\" has a node of the device \"{}\"",
+                           Format("the device \"{}\" has a node of the device \"{}\"",
                                   found[i].device->id, owner.id));
     }
   }
@@ -216,7 +216,7 @@ void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found,
       }
       rejected[i] = true;
       scan.RejectCandidate(found[i], RejectReason::kLimit,
-                           format("max_devices of the match is {}, and other devices were listed "
+                           Format("max_devices of the match is {}, and other devices were listed "
                                   "before or have lower IDs; narrow the match, or raise "
                                   "max_devices",
                                   limit));

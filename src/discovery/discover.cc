@@ -136,14 +136,14 @@ void RejectTakenNodes(const Taken& taken, std::vector<Candidate>& found, ScanCon
   RejectIf(found, scan, RejectReason::kTaken, [&](const Device& device) {
     for (const DeviceNode& node : device.nodes) {
       if (const auto owner = taken.by_node.find(KeyOf(node)); owner != taken.by_node.end()) {
-        return format("{} belongs to {}, which is exclusive", node.path, owner->second);
+        return Format("{} belongs to {}, which is exclusive", node.path, owner->second);
       }
       for (const auto& owner : taken.unknown) {
         const bool may_be_its = std::ranges::any_of(
             owner->matches, [&](const MatchSpec& match) { return MayFind(match, node); });
         if (!may_be_its) continue;
         scan.SetIncomplete();
-        return format(
+        return Format(
             "{} may belong to {}, which is exclusive and whose devices cannot be looked "
             "up now",
             node.path, owner->name);

@@ -82,16 +82,16 @@ std::optional<std::string> Exclusion::OfNode(const std::string& path,
   if (empty()) return std::nullopt;
   if (auto why = OfName(path)) return why;
   if (const Glob* glob = FirstMatch(globs_, real_path)) {
-    return format("it is a link to {}, which is excluded by {}", real_path, glob->text());
+    return Format("it is a link to {}, which is excluded by {}", real_path, glob->text());
   }
   const auto link = links_.find(real_path);
   if (link == links_.end()) {
     if (undecided_.empty()) return std::nullopt;
-    return format("{}, which may exclude it, cannot be looked up now", undecided_);
+    return Format("{}, which may exclude it, cannot be looked up now", undecided_);
   }
   const auto& [name, glob] = link->second;
-  if (name == glob) return format("it is excluded by {}, a link to the same node", glob);
-  return format("it is excluded by {}, as {} is a link to the same node", glob, name);
+  if (name == glob) return Format("it is excluded by {}, a link to the same node", glob);
+  return Format("it is excluded by {}, as {} is a link to the same node", glob, name);
 }
 
 }  // namespace patchbay

@@ -40,24 +40,24 @@ std::string ProblemWithNode(const std::string& path, ScanContext& scan) {
   const auto node = scan.host().Resolve(path);
   if (!node) {
     return node.error().kind == ErrorKind::kNotFound
-               ? format(
+               ? Format(
                      "{} of device_node is missing: {}; if containers can run without it, set "
                      "optional = true",
                      path, node.error().message)
-               : format("{} of device_node: {}", path, node.error().message);
+               : Format("{} of device_node: {}", path, node.error().message);
   }
   if (!IsUtf8(node->path)) {
-    return format("{} of device_node leads to a path that is not valid UTF-8", path);
+    return Format("{} of device_node leads to a path that is not valid UTF-8", path);
   }
   if (node->type == FileType::kCharacter || node->type == FileType::kBlock) return "";
-  return format("{} of device_node is {}, not a device node", path, Describe(node->type));
+  return Format("{} of device_node is {}, not a device node", path, Describe(node->type));
 }
 
 std::string ProblemWithMount(const std::string& path, ScanContext& scan) {
   if (!IsOfHost(scan.host(), path)) return "";
   const auto source = scan.host().Resolve(path);
   if (source) return "";
-  return format(
+  return Format(
       "{}; the container runtime creates an empty directory there or rejects the container",
       source.error().message);
 }

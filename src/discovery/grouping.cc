@@ -14,7 +14,7 @@ namespace {
 std::optional<std::string> GroupValue(const Candidate& candidate, const std::string& variable) {
   const auto value = VariablesOf(*candidate.device).Find(variable);
   if (!value) return std::nullopt;
-  return std::visit([](const auto& v) { return format("{}", v); }, *value);
+  return std::visit([](const auto& v) { return Format("{}", v); }, *value);
 }
 
 /// Returns the USB port of a candidate whose value is text from a device. Two devices with the same
@@ -77,7 +77,7 @@ std::string Paths(const Device& device) {
   for (std::size_t i = 0; i < std::min(device.nodes.size(), kShown); ++i) {
     paths += (i == 0 ? "" : ", ") + device.nodes[i].path;
   }
-  if (device.nodes.size() > kShown) paths += format(" and {} more", device.nodes.size() - kShown);
+  if (device.nodes.size() > kShown) paths += Format(" and {} more", device.nodes.size() - kShown);
   return paths;
 }
 
@@ -96,7 +96,7 @@ std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) 
     const auto value = match.together ? JoinedIdentity(match) : GroupValue(candidate, variable);
     if (!value) {
       scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
-                           format("group_by: no value for \"{}\"", variable));
+                           Format("group_by: no value for \"{}\"", variable));
       continue;
     }
     const auto [place, is_new] = places.emplace(
@@ -130,7 +130,7 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
     const auto missing = MissingNode(match, *candidate.device);
     if (!missing) return false;
     scan.RejectCandidate(candidate, RejectReason::kIncomplete,
-                         format("the device \"{}\" needs a node {}; it has {}",
+                         Format("the device \"{}\" needs a node {}; it has {}",
                                 candidate.draft->identity, *missing, Paths(*candidate.device)));
     candidate.ListAgain();
     return true;

@@ -42,7 +42,7 @@ class Lines {
   }
   void LeaveOut(std::size_t lines) { left_out_ += lines; }
   void Finish() {
-    if (left_out_ > 0) lines_.push_back(format("and {} more", left_out_));
+    if (left_out_ > 0) lines_.push_back(Format("and {} more", left_out_));
   }
 
  private:
@@ -95,7 +95,7 @@ void AddByReason(std::string_view outcome,
   const std::size_t shown = std::min(reasons.size(), kMaxReasons);
   for (std::size_t i = 0; i < shown; ++i) {
     lines.Add(
-        format("{}: {}: {}", outcome, Some(reasons[i]->second, kMaxNames), reasons[i]->first));
+        Format("{}: {}: {}", outcome, Some(reasons[i]->second, kMaxNames), reasons[i]->first));
   }
   lines.LeaveOut(reasons.size() - shown);
 }
@@ -116,7 +116,7 @@ MatchSummary SummaryOf(const MatchSpec& match, const MatchReport& report) {
     }
   }
   for (const MatchReport::Rejected& one : report.rejected) {
-    rejected[format("{}: {}", Name(one.reason), one.detail)].push_back(NameOf(one));
+    rejected[Format("{}: {}", Name(one.reason), one.detail)].push_back(NameOf(one));
   }
   AddByReason("rejected", rejected, lines);
   if (!report.found.empty()) {
@@ -136,13 +136,13 @@ MatchSummary SummaryOf(const MatchSpec& match, const MatchReport& report) {
 }  // namespace
 
 std::string Counted(std::size_t n, std::string_view noun, std::string_view plural) {
-  return format("{} {}", n, n == 1 ? noun : plural);
+  return Format("{} {}", n, n == 1 ? noun : plural);
 }
 
 std::string Some(const std::vector<std::string>& names, std::size_t max_names) {
   const std::size_t shown = std::min(names.size(), max_names);
-  const auto text = format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
-  return names.size() > shown ? format("{} and {} more", text, names.size() - shown) : text;
+  const auto text = Format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
+  return names.size() > shown ? Format("{} and {} more", text, names.size() - shown) : text;
 }
 
 std::string ProblemText(const ScannedPlace& scanned) {
@@ -154,9 +154,9 @@ std::string ProblemText(const ScannedPlace& scanned) {
   if (end < scanned.problem.size() && scanned.problem[end] == ':')
     return scanned.problem.substr(at);
   if (at == 0 && scanned.problem[end] == ' ') {
-    return format("{}: {}", place, scanned.problem.substr(end + 1));
+    return Format("{}: {}", place, scanned.problem.substr(end + 1));
   }
-  return format("{}: {}", place, scanned.problem);
+  return Format("{}: {}", place, scanned.problem);
 }
 
 std::string ScannedText(const ScannedPlace& sum, const std::vector<std::string>& places) {
@@ -168,21 +168,21 @@ std::string ScannedText(const ScannedPlace& sum, const std::vector<std::string>&
     return text + ": " + Counted(sum.seen, "device", "devices");
   if (sum.at == ScannedPlace::At::kEntries) {
     text += ": printed " + Counted(sum.seen, "entry", "entries");
-    return sum.matched == sum.seen ? text : format("{}, {} of them valid", text, sum.matched);
+    return sum.matched == sum.seen ? text : Format("{}, {} of them valid", text, sum.matched);
   }
   text += ": " + Counted(sum.seen, "name", "names");
   if (sum.pattern == "**" || sum.seen == 0) return text;
   if (sum.seen == 1) {
     text += sum.matched == 1 ? ", which matches" : ", which does not match";
   } else {
-    text += format(", {} of them {}", sum.matched == 0 ? "none" : std::to_string(sum.matched),
+    text += Format(", {} of them {}", sum.matched == 0 ? "none" : std::to_string(sum.matched),
                    sum.matched > 1 ? "match" : "matches");
   }
   return sum.pattern.empty() ? text : text + " " + sum.pattern;
 }
 
 std::string OtherVendorsText(std::size_t devices, const std::vector<std::string>& numbers) {
-  return format("{}: {}", Counted(devices, "device of another vendor", "devices of other vendors"),
+  return Format("{}: {}", Counted(devices, "device of another vendor", "devices of other vendors"),
                 Some(numbers, kMaxNumbers));
 }
 

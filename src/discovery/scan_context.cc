@@ -29,12 +29,12 @@ bool Accepts(NodeType wanted, FileType type) {
 std::string NumberText(const DeviceNumber& number) {
   const bool is_device = number.type == FileType::kCharacter || number.type == FileType::kBlock;
   if (!is_device) return std::string(Describe(number.type));
-  return format("{} {}:{}", number.type == FileType::kBlock ? 'b' : 'c', number.major,
+  return Format("{} {}:{}", number.type == FileType::kBlock ? 'b' : 'c', number.major,
                 number.minor);
 }
 
 std::string WrongType(FileType type, NodeType wanted) {
-  return format("it is {}, and the type of the match is \"{}\"", Describe(type),
+  return Format("it is {}, and the type of the match is \"{}\"", Describe(type),
                 kNodeTypeNames[static_cast<std::size_t>(wanted)]);
 }
 
@@ -90,7 +90,7 @@ bool ScanContext::IsDirectory(const std::string& path) {
     const bool is_there = node.has_value();
     report_.AddPlace(
         {.place = is_there ? path + "/" : path,
-         .problem = is_there ? format("{} is {}, not a directory", path, Describe(node->type))
+         .problem = is_there ? Format("{} is {}, not a directory", path, Describe(node->type))
                              : node.error().message});
   }
   if (!node && node.error().kind == ErrorKind::kUnavailable) {
@@ -169,7 +169,7 @@ std::optional<std::string> ScanContext::ExcludedByLinkOf(const HostNode& node) c
   if (exclusion_.empty() || !is_device) return std::nullopt;
   const DeviceNumber number{node.type, node.major, node.minor};
   for (const std::string& link : sysfs_.properties().LinksOf(number)) {
-    if (exclusion_.OfName(link)) return format("it is excluded because udev links {} to it", link);
+    if (exclusion_.OfName(link)) return Format("it is excluded because udev links {} to it", link);
   }
   return std::nullopt;
 }
@@ -250,7 +250,7 @@ std::optional<DeviceNode> ScanContext::NodeOf(const SysfsDevice& device, NamedVa
   if (found == *device.number) return node;
   RejectOnce(
       node->path, RejectReason::kWrongNumber,
-      format("it is {}, and the device at {} is {}; if this persists, check what created the node",
+      Format("it is {}, and the device at {} is {}; if this persists, check what created the node",
              NumberText(found), device.path, NumberText(*device.number)));
   return std::nullopt;
 }
@@ -319,7 +319,7 @@ bool ScanContext::RejectIfFull(const Candidate& candidate) {
   if (candidates_.size() < kMaxCandidates) return false;
   ++unreadable_;
   Reject(candidate.label(), RejectReason::kLimit,
-         format("the resource has more than {} devices", kMaxCandidates));
+         Format("the resource has more than {} devices", kMaxCandidates));
   return true;
 }
 

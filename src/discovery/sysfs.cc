@@ -71,7 +71,7 @@ void Sysfs::AddDevicesIn(const std::string& directory, SysfsPaths& found) const 
     if (entry.type != FileType::kSymlink) continue;
     const auto link = host_.ReadLink(*resolved, entry.name);
     if (!link) {
-      Note(format("{}/{}", directory, entry.name), link.error(), found);
+      Note(Format("{}/{}", directory, entry.name), link.error(), found);
       continue;
     }
     std::string device = DeviceBehind(resolved->path, *link);
@@ -87,7 +87,7 @@ SysfsPaths Sysfs::Devices(const std::function<bool(std::string_view subsystem)>&
     if (!subsystems) return Note(kind, subsystems.error(), found);
     is_there = true;
     for (const HostEntry& subsystem : *subsystems) {
-      AddDevicesIn(format("{}/{}{}", kind, subsystem.name, below), found);
+      AddDevicesIn(Format("{}/{}{}", kind, subsystem.name, below), found);
     }
   };
   look("/sys/class", "");
@@ -95,7 +95,7 @@ SysfsPaths Sysfs::Devices(const std::function<bool(std::string_view subsystem)>&
   if (!is_there && found.errors.empty()) {
     found.errors.push_back(
         {ErrorKind::kNotFound,
-         format("sysfs has no devices: mount the host's /sys at {}", host_.Local("/sys"))});
+         Format("sysfs has no devices: mount the host's /sys at {}", host_.Local("/sys"))});
   }
   std::sort(found.paths.begin(), found.paths.end());
   found.paths.erase(std::unique(found.paths.begin(), found.paths.end()), found.paths.end());
@@ -107,7 +107,7 @@ Result<SysfsDevice> Sysfs::Read(const std::string& syspath) const {
   const auto linked = [&](std::string_view name) {
     const auto link = host_.ReadLink(directory, name);
     if (link) return std::string(BaseName(*link));
-    ReportError(format("{}/{}", directory.path, name), link.error());
+    ReportError(Format("{}/{}", directory.path, name), link.error());
     return std::string();
   };
   KernelFacts facts;
@@ -155,10 +155,10 @@ Result<std::string> Sysfs::OfNode(FileType type, unsigned major, unsigned minor)
   }
   const auto& directory = type == FileType::kBlock ? block_ : character_;
   if (!directory) return Failure(directory.error());
-  const std::string number = format("{}:{}", major, minor);
+  const std::string number = Format("{}:{}", major, minor);
   std::string path = DeviceBehind(directory->path, TRY(host_.ReadLink(*directory, number)));
   if (path.empty()) {
-    return Fail(ErrorKind::kNotFound, format("{}/{} is not a device", directory->path, number));
+    return Fail(ErrorKind::kNotFound, Format("{}/{} is not a device", directory->path, number));
   }
   return path;
 }
@@ -174,7 +174,7 @@ std::optional<std::string> Sysfs::Parent(const std::string& syspath) const {
 }
 
 Result<std::string> Sysfs::Attribute(const std::string& syspath, std::string_view name) const {
-  const std::string path = format("{}/{}", syspath, name);
+  const std::string path = Format("{}/{}", syspath, name);
   if (!IsShortestPath(path)) {
     return Fail(ErrorKind::kInvalid, Printable(name) + " is not the name of an attribute");
   }
@@ -231,13 +231,13 @@ SysfsPaths Sysfs::Below(const std::string& syspath,
     }
     for (const HostEntry& entry : *entries) {
       if (entry.type != FileType::kDirectory) continue;
-      pending.push_back({format("{}/{}", directory.path, entry.name), directory.level + 1});
+      pending.push_back({Format("{}/{}", directory.path, entry.name), directory.level + 1});
     }
   }
   if (cut) {
     found.errors.push_back(
         {ErrorKind::kInvalid,
-         format("{} contains more than {} levels or {} devices; the rest is not scanned", syspath,
+         Format("{} contains more than {} levels or {} devices; the rest is not scanned", syspath,
                 kMaxLevels, kMaxDevices)});
   }
   std::sort(found.paths.begin(), found.paths.end());

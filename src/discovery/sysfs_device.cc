@@ -25,7 +25,7 @@ void DropParts(const std::string& identity, const SysfsDevice& device, bool any_
                         DropReason::kCondition,
                         part->path == device.path
                             ? why
-                            : format("no part of it meets the conditions; {}: {}", name, why)});
+                            : Format("no part of it meets the conditions; {}: {}", name, why)});
   }
   for (const auto& [part, why] : parts) {
     if (part->node.empty()) continue;
@@ -72,7 +72,7 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
         scan.report().Drop(
             {{"", {path}, path},
              DropReason::kFoundBefore,
-             format("the device has the variables of its interface {}; with udev, and without usb "
+             Format("the device has the variables of its interface {}; with udev, and without usb "
                     "and pci, each interface is a device",
                     interface)});
         continue;
@@ -90,7 +90,7 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
     } else {
       return scan.RejectOnce(
           node_path, RejectReason::kIncomplete,
-          format("sysfs has this node of the device \"{}\", but the node is not accessible; check "
+          Format("sysfs has this node of the device \"{}\", but the node is not accessible; check "
                  "that the host's /dev is mounted and readable",
                  identity));
     }

@@ -62,7 +62,7 @@ void ForEachPair(std::string_view text, char separator, F f) {
 
 /// Returns the path of a node, whose name in the kernel is relative to /dev.
 std::string NodePath(std::string_view name) {
-  return name.starts_with("/dev/") ? std::string(name) : format("/dev/{}", name);
+  return name.starts_with("/dev/") ? std::string(name) : Format("/dev/{}", name);
 }
 
 /// Returns whether only the kernel sets this key, to a number or a name of its own. MODALIAS is not
@@ -88,11 +88,11 @@ bool IsFact(std::string_view name) {
 /// Returns the name of the database entry of a device.
 std::string DatabaseKey(const KernelFacts& facts) {
   if (facts.number) {
-    return format("{}{}:{}", facts.number->type == FileType::kBlock ? 'b' : 'c',
+    return Format("{}{}:{}", facts.number->type == FileType::kBlock ? 'b' : 'c',
                   facts.number->major, facts.number->minor);
   }
-  if (!facts.ifindex.empty()) return format("n{}", facts.ifindex);
-  return format("+{}:{}", facts.subsystem, facts.name);
+  if (!facts.ifindex.empty()) return Format("n{}", facts.ifindex);
+  return Format("+{}:{}", facts.subsystem, facts.name);
 }
 
 /// Overrides properties with the values of KernelFacts.
@@ -116,7 +116,7 @@ void AddFacts(const HostNode& directory, const KernelFacts& facts, Properties& p
 void AddDatabaseEntry(std::string_view text, Properties& properties) {
   std::string links;
   ForEachPair(text, ':', [&](std::string_view kind, std::string_view rest) {
-    if (kind == "S") links += format("{}/dev/{}", links.empty() ? "" : " ", rest);
+    if (kind == "S") links += Format("{}/dev/{}", links.empty() ? "" : " ", rest);
     if (kind != "E") return;
     ForEachPair(rest, '=', [&](std::string_view name, std::string_view value) {
       if (IsFact(name)) return;
@@ -179,7 +179,7 @@ std::vector<std::string> UdevProperties::LinksOf(const DeviceNumber& number) con
   const auto entry = host_.ReadFile(*database_, DatabaseKey(facts), kMaxBytes);
   if (!entry) return links;
   ForEachPair(*entry, ':', [&](std::string_view kind, std::string_view rest) {
-    if (kind == "S") links.push_back(format("/dev/{}", rest));
+    if (kind == "S") links.push_back(Format("/dev/{}", rest));
   });
   return links;
 }

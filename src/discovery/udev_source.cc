@@ -50,7 +50,7 @@ std::string IdentityOf(const DeviceAncestry& device, const UdevPattern& udev, Sc
   if (device.self().subsystem == "net") {
     // The first port has no suffix, like the only port of an adapter.
     const unsigned port = PortNumber(device.self(), scan.sysfs());
-    if (port != 0) identity += format("-{}", port);
+    if (port != 0) identity += Format("-{}", port);
   }
   const bool one_subsystem = udev.subsystems.size() == 1 && udev.subsystems.front().literal();
   return one_subsystem ? identity : identity + "-" + device.self().subsystem;

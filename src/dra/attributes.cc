@@ -53,7 +53,7 @@ class AttributeBuilder {
   void Add(std::string_view name, AttributeValue value) {
     const bool is_new = !result_.values.contains(name);
     if (is_new && result_.values.size() >= max_attributes_) {
-      return Report(name, format("the device has {} attributes already, and the API server accepts "
+      return Report(name, Format("the device has {} attributes already, and the API server accepts "
                                  "no more; define fewer",
                                  max_attributes_));
     }
@@ -65,7 +65,7 @@ class AttributeBuilder {
     auto value = ParseAttribute(AttributeType::kString, std::string(text));
     if (!value) return Report(row.name, std::move(value).error().message);
     if (!row.is_valid(text)) {
-      return Report(row.name, format("\"{}\" does not have the form of this attribute", text));
+      return Report(row.name, Format("\"{}\" does not have the form of this attribute", text));
     }
     Add(row.name, *std::move(value));
   }

@@ -29,7 +29,7 @@ constexpr std::string_view kPlaceholderEnv = "PATCHBAY_CLAIM";
 constexpr std::size_t kMaxRecordText = 1024;
 
 Failure NotARecord(std::string_view why) {
-  return Fail(ErrorKind::kInvalid, format("is not the file of a claim: {}", why));
+  return Fail(ErrorKind::kInvalid, Format("is not the file of a claim: {}", why));
 }
 
 /// Counts the resources of each request of a claim in order.
@@ -70,7 +70,7 @@ std::string RecordOf(const ClaimKey& claim, const PreparedRequest& request) {
 /// Returns the beginning of the name of a CDI device. The names of requests have no dots, so no two
 /// devices of a claim get the same name.
 std::string CdiNamePrefix(std::string_view uid, std::string_view request, int number) {
-  return number == 1 ? format("{}-{}-", uid, request) : format("{}-{}.{}-", uid, request, number);
+  return number == 1 ? Format("{}-{}-", uid, request) : Format("{}-{}.{}-", uid, request, number);
 }
 
 /// Returns the end of the name. Runtimes cache devices by name, so a claim that is prepared again
@@ -79,7 +79,7 @@ Result<std::string> CdiNameSuffix(const std::vector<PlannedDevice>& devices,
                                   const CdiEdits& edits) {
   const std::string text = TRY(
       CdiToJson({.kind = "patchbay.dev/edits", .devices = {{.name = "edits", .edits = edits}}}));
-  return format("{:08x}", ShortHash(TextOf(DevicesRecord(devices)) + text));
+  return Format("{:08x}", ShortHash(TextOf(DevicesRecord(devices)) + text));
 }
 
 /// Returns the elements of an array, none if it is absent, after checking each with `is_valid`.
@@ -88,10 +88,10 @@ Result<std::vector<T>> ElementsOf(const nlohmann::json& object, const char* key,
   std::vector<T> elements;
   const auto member = object.find(key);
   if (member == object.end()) return elements;
-  if (!member->is_array()) return NotARecord(format("\"{}\" is not an array", key));
+  if (!member->is_array()) return NotARecord(Format("\"{}\" is not an array", key));
   elements.reserve(member->size());
   for (const auto& element : *member) {
-    if (!is_valid(element)) return NotARecord(format("\"{}\" has an invalid element", key));
+    if (!is_valid(element)) return NotARecord(Format("\"{}\" has an invalid element", key));
     elements.push_back(element.template get<T>());
   }
   return elements;
@@ -133,7 +133,7 @@ Status AddEnv(const PlannedRequest& request, CdiEdits& edits) {
   for (const auto& [name, value] : request.env) {
     if (edits.env.emplace(name, value).second) continue;
     return Fail(ErrorKind::kInvalid,
-                format("the parameters of the claim set the environment variable \"{}\", which "
+                Format("the parameters of the claim set the environment variable \"{}\", which "
                        "the resource \"{}\" sets; remove it from the parameters of the claim or "
                        "the device class",
                        name, request.resource));
@@ -143,7 +143,7 @@ Status AddEnv(const PlannedRequest& request, CdiEdits& edits) {
 
 }  // namespace
 
-std::string ClaimKind(std::string_view driver) { return format("{}/claim", driver); }
+std::string ClaimKind(std::string_view driver) { return Format("{}/claim", driver); }
 
 std::string ClaimFileName(std::string_view driver, std::string_view uid) {
   return CdiFileName(ClaimKind(driver), uid);

@@ -13,7 +13,7 @@ Result<PreparedClaim> ClaimFiles::ReadFile(const std::string& name, const std::s
   auto prepared = ReadClaimSpec(spec, driver_, uid);
   if (!prepared) {
     prepared.error().message =
-        format("{}/{} {}", directory_.path(), name, prepared.error().message);
+        Format("{}/{} {}", directory_.path(), name, prepared.error().message);
   }
   return prepared;
 }
@@ -32,7 +32,7 @@ Result<ClaimFiles::All> ClaimFiles::ReadAll() const {
   const std::vector<std::string> names = TRY(directory_.List(ClaimKind(driver_)));
   if (names.size() > kMaxFiles) {
     return Fail(ErrorKind::kUnavailable,
-                format("{} has {} files of claims, and at most {} are read; remove those that no "
+                Format("{} has {} files of claims, and at most {} are read; remove those that no "
                        "ResourceClaim of this node has",
                        directory_.path(), names.size(), kMaxFiles));
   }

@@ -77,20 +77,20 @@ Result<AllocatedDevice> ReadAllocatedDevice(const Json& result) {
 std::string ProblemWithConfigEnv(const std::string& name, const Json& value) {
   const std::string quoted = Truncate(name, 100);
   if (const auto problem = ProblemWithEnvName(LiteralShape(name))) {
-    return format("\"{}\" is not a valid name of a variable: {}", quoted, problem->message);
+    return Format("\"{}\" is not a valid name of a variable: {}", quoted, problem->message);
   }
   if (IsReservedEnv(name)) {
-    return format("\"{}\" is reserved, because it selects programs or libraries; remove it",
+    return Format("\"{}\" is reserved, because it selects programs or libraries; remove it",
                   quoted);
   }
   const auto* text = value.get_ptr<const std::string*>();
-  if (text == nullptr) return format("\"{}\" must be a string; write it in quotes", quoted);
+  if (text == nullptr) return Format("\"{}\" must be a string; write it in quotes", quoted);
   if (text->size() > kMaxConfigEnvValue) {
-    return format("\"{}\" has {} bytes; shorten it to {}", quoted, text->size(),
+    return Format("\"{}\" has {} bytes; shorten it to {}", quoted, text->size(),
                   kMaxConfigEnvValue);
   }
   if (text->find('\0') != std::string::npos) {
-    return format("\"{}\" contains a NUL; remove it", quoted);
+    return Format("\"{}\" contains a NUL; remove it", quoted);
   }
   return "";
 }
@@ -100,16 +100,16 @@ Result<std::map<std::string, std::string>> ReadParameters(const Json& parameters
     if (std::ranges::count(kConfigKeys, key) > 0) continue;
     const std::string_view near = Nearest(key, kConfigKeys);
     return Fail(ErrorKind::kInvalid,
-                format("unknown key \"{}\"; {}", Truncate(key, 100),
+                Format("unknown key \"{}\"; {}", Truncate(key, 100),
                        near.empty() ? "the only key is \"env\", an object of strings"
-                                    : format("did you mean \"{}\"?", near)));
+                                    : Format("did you mean \"{}\"?", near)));
   }
   std::map<std::string, std::string> variables;
   const Json* const env = TRY(ObjectMember(parameters, "env"));
   if (env == nullptr) return variables;
   if (env->size() > kMaxConfigEnv) {
     return Fail(ErrorKind::kInvalid,
-                format("\"env\" has {} variables; define at most {}", env->size(), kMaxConfigEnv));
+                Format("\"env\" has {} variables; define at most {}", env->size(), kMaxConfigEnv));
   }
   for (const auto& [name, value] : env->items()) {
     if (std::string problem = ProblemWithConfigEnv(name, value); !problem.empty()) {
@@ -154,7 +154,7 @@ Status ReadConfigs(const Json& allocation, std::string_view driver, ResourceClai
     const bool is_of_class = TRY(TextMember(config, "source", kMaxClaimText)) == "FromClass";
     auto read = ReadConfig(config, *opaque);
     if (!read) {
-      return Within(format("the parameters of {} for the driver {}",
+      return Within(Format("the parameters of {} for the driver {}",
                            is_of_class ? "its device class" : "the claim", driver),
                     std::move(read).error());
     }
@@ -173,7 +173,7 @@ Status ReadAllocation(const Json& allocation, std::string_view driver, ResourceC
       const Json& result = (*results)[i];
       if (TRY(TextMember(result, "driver", kMaxClaimText)) != driver) continue;
       auto device = ReadAllocatedDevice(result);
-      if (!device) return Within(format("results[{}]", i), std::move(device).error());
+      if (!device) return Within(Format("results[{}]", i), std::move(device).error());
       claim.devices.push_back(std::move(*device));
     }
   }

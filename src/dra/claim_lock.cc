@@ -16,7 +16,7 @@ constexpr std::string_view kLockCure =
     "writable directory of the host";
 
 Failure CannotLock(const std::string& path, int error) {
-  Failure failure = FailErrno(format("cannot lock {}", path), error);
+  Failure failure = FailErrno(Format("cannot lock {}", path), error);
   failure.value().message += kLockCure;
   return failure;
 }

@@ -13,10 +13,10 @@ constexpr std::size_t kMaxClaimError = 1000;
 std::string ProblemWithClaim(const ClaimKey& claim) {
   if (!IsUid(claim.uid)) return "the UID of the claim is not valid";
   if (!IsDnsSubdomain(claim.name)) {
-    return format("the claim {} has a name that is not valid", claim.uid);
+    return Format("the claim {} has a name that is not valid", claim.uid);
   }
   if (!IsDnsLabel(claim.namespace_name)) {
-    return format("the claim {} has a namespace that is not valid", claim.uid);
+    return Format("the claim {} has a namespace that is not valid", claim.uid);
   }
   return "";
 }
@@ -35,7 +35,7 @@ void RequestedClaims::Add(ClaimKey claim) {
   if (same == claims.end()) {
     claims.push_back(std::move(claim));
   } else if (*same != claim) {
-    rejected.emplace(claim.uid, format("the call has two claims with the UID {}", claim.uid));
+    rejected.emplace(claim.uid, Format("the call has two claims with the UID {}", claim.uid));
     claims.erase(same);
   }
 }

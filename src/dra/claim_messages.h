@@ -36,7 +36,7 @@ Result<RequestedClaims> ReadClaims(const Request& request) {
   const auto size = static_cast<std::size_t>(request.claims_size());
   if (size > kMaxClaimsPerCall) {
     return Fail(ErrorKind::kInvalid,
-                format("the call has {} claims, and at most {} are supported; use fewer claims in "
+                Format("the call has {} claims, and at most {} are supported; use fewer claims in "
                        "one pod",
                        size, kMaxClaimsPerCall));
   }
@@ -66,7 +66,7 @@ void FillClaim(const Result<std::vector<PreparedDevice>>& result, Message& messa
     if (!IsUtf8(device)) {
       message.clear_devices();
       return message.set_error(
-          format("the device {} has a name that is not UTF-8", Printable(device.device)));
+          Format("the device {} has a name that is not UTF-8", Printable(device.device)));
     }
     auto& out = *message.add_devices();
     for (const std::string& name : device.requests) out.add_request_names(name);

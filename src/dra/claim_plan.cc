@@ -23,7 +23,7 @@ constexpr std::string_view kScheduleAgain =
     "again";
 
 std::string ClaimText(const ClaimKey& claim) {
-  return format("ResourceClaim {}/{}", claim.namespace_name, claim.name);
+  return Format("ResourceClaim {}/{}", claim.namespace_name, claim.name);
 }
 
 /// `other` has a replica that the claim needs.
@@ -31,10 +31,10 @@ Failure NoFreeReplica(const ClaimKey& claim, const ClaimKey& other, bool is_shar
   if (other.uid == claim.uid) {
     return Fail(
         ErrorKind::kPrecondition,
-        format("is allocated to the claim more often than it has units; {}", kScheduleAgain));
+        Format("is allocated to the claim more often than it has units; {}", kScheduleAgain));
   }
   return Fail(ErrorKind::kPrecondition,
-              format("{} prepared for the {} (UID {}); wait until the pods of that claim have "
+              Format("{} prepared for the {} (UID {}); wait until the pods of that claim have "
                      "ended, or delete them",
                      is_shared ? "has too few free slots: one of them is" : "is already",
                      ClaimText(other), other.uid));
@@ -71,7 +71,7 @@ Status ClaimPlanner::Check(const ClaimRequest& request) const {
   const ResourceClaim& claim = *request.claim;
   if (claim.key.uid != request.key.uid) {
     return Fail(ErrorKind::kPrecondition,
-                format("the claim has the UID {}, and the pod uses the UID {}: it was deleted and "
+                Format("the claim has the UID {}, and the pod uses the UID {}: it was deleted and "
                        "created again; delete the pod, so that it uses the new claim",
                        claim.key.uid, request.key.uid));
   }
@@ -82,7 +82,7 @@ Status ClaimPlanner::Check(const ClaimRequest& request) const {
   }
   if (claim.devices.empty()) {
     return Fail(ErrorKind::kPrecondition,
-                format("no device of the driver \"{}\" is allocated to the claim; check the driver "
+                Format("no device of the driver \"{}\" is allocated to the claim; check the driver "
                        "in the selectors of its device classes",
                        driver_));
   }
@@ -126,7 +126,7 @@ Result<std::vector<int>> ClaimPlanner::TakeReplicas(const AllocatedDevice& alloc
   }
   if (taken.empty()) {
     return Fail(ErrorKind::kPrecondition,
-                format("has {} slots, and {} are allocated to the claim; {}", replicas, wanted,
+                Format("has {} slots, and {} are allocated to the claim; {}", replicas, wanted,
                        kScheduleAgain));
   }
   return NoFreeReplica(claim, *taken.begin()->second, replicas > 1);
@@ -141,7 +141,7 @@ Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& 
     for (const auto& [name, devices] : pools_) names.push_back(name);
     return Fail(
         ErrorKind::kNotFound,
-        format("is in a pool that this node does not serve, {}; if its resource was removed "
+        Format("is in a pool that this node does not serve, {}; if its resource was removed "
                "from the configuration, add it again; otherwise {}",
                ListNames(names), kScheduleAgain));
   }
@@ -149,20 +149,20 @@ Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& 
   const ResourceSpec& spec = *pool->second->snapshot().spec;
   if (listed != nullptr && listed->never_found && !listed->is_missing) {
     return Fail(ErrorKind::kPrecondition,
-                format("was not found since Patchbay started, because not all places could be "
+                Format("was not found since Patchbay started, because not all places could be "
                        "read; \"patchbay explain {}\" lists them",
                        QuoteShell(spec.name)));
   }
   if (listed == nullptr || listed->is_missing) {
     return Fail(ErrorKind::kNotFound,
-                format("does not exist on this node; \"patchbay devices {}\" lists those that do; "
+                Format("does not exist on this node; \"patchbay devices {}\" lists those that do; "
                        "connect it again, or {}",
                        QuoteShell(spec.name), kScheduleAgain));
   }
   const bool can_be_unhealthy = allocated.admin_access || allocated.tolerates_unhealthy;
   if (listed->health != Health::kHealthy && !can_be_unhealthy) {
     return Fail(ErrorKind::kPrecondition,
-                format("is unhealthy: {}; fix the device, or {}", listed->reason, kScheduleAgain));
+                Format("is unhealthy: {}; fix the device, or {}", listed->reason, kScheduleAgain));
   }
   PlannedDevice device;
   device.replicas = TRY(TakeReplicas(allocated, plan.claim, spec.replicas));
@@ -184,7 +184,7 @@ Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& 
   }
   if (spec.max_per_container > 0 && std::ssize(request->units) > spec.max_per_container) {
     return Fail(ErrorKind::kInvalid,
-                format("is number {} of the request \"{}\", and the resource \"{}\" has "
+                Format("is number {} of the request \"{}\", and the resource \"{}\" has "
                        "max_per_container = {}; request fewer devices",
                        request->units.size(), name, spec.name, spec.max_per_container));
   }
@@ -207,7 +207,7 @@ Result<ClaimPlan> ClaimPlanner::Plan(const ClaimRequest& request) {
   for (const AllocatedDevice& allocated : request.claim->devices) {
     Status added = Add(allocated, *request.claim, plan);
     if (added) continue;
-    added.error().message = format("the device \"{}\" of the pool \"{}\" {}", allocated.device,
+    added.error().message = Format("the device \"{}\" of the pool \"{}\" {}", allocated.device,
                                    allocated.pool, added.error().message);
     prepared_.erase(prepared_.begin() + static_cast<std::ptrdiff_t>(planned_from_),
                     prepared_.end());
@@ -228,7 +228,7 @@ std::vector<Result<ClaimPlan>> PlanClaims(std::span<const ClaimRequest> claims,
     plans.push_back(planner.Plan(request));
     if (plans.back()) continue;
     std::string& message = plans.back().error().message;
-    message = Printable(format("{}: {}", ClaimText(request.key), message));
+    message = Printable(Format("{}: {}", ClaimText(request.key), message));
   }
   return plans;
 }

@@ -88,7 +88,7 @@ void ClaimPreparer::Begin(Action action, const std::vector<ClaimKey>& claims, co
     if (is_refused) {
       FailTask(task,
                {ErrorKind::kUnavailable,
-                format("{} claims are processed already; the kubelet will try again", kMaxClaims)});
+                Format("{} claims are processed already; the kubelet will try again", kMaxClaims)});
     } else if (action == Action::kPrepare) {
       StartPrepare(task);
     } else {
@@ -127,7 +127,7 @@ void ClaimPreparer::Lock(Task& task, const std::vector<std::string>& names,
 /// Locks the claim, and continues with the content of its file, which no other call changes now.
 void ClaimPreparer::LockClaim(
     Task& task, std::function<void(Task&, Result<std::optional<PreparedClaim>>)> next) {
-  Lock(task, {format("claim {}", task.claim.uid)}, [this, next = std::move(next)](Task& locked) {
+  Lock(task, {Format("claim {}", task.claim.uid)}, [this, next = std::move(next)](Task& locked) {
     InPool(
         locked, [files = files_, uid = locked.claim.uid] { return files.Read(uid); }, next);
   });
@@ -360,7 +360,7 @@ void ClaimPreparer::Refuse(Task& task, Error error) {
 }
 
 void ClaimPreparer::FailTask(Task& task, Error error) {
-  error.message = format("ResourceClaim {}: {}", ClaimName(task.claim), error.message);
+  error.message = Format("ResourceClaim {}: {}", ClaimName(task.claim), error.message);
   Refuse(task, std::move(error));
 }
 

@@ -12,7 +12,7 @@ constexpr std::chrono::seconds kClaimDeadline{10};
 
 ApiRequest ClaimRequestFor(const ClaimKey& claim) {
   return {.verb = ApiVerb::kGet,
-          .target = format("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims/{}",
+          .target = Format("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims/{}",
                            EncodeForUrl(claim.namespace_name), EncodeForUrl(claim.name)),
           .deadline = kClaimDeadline};
 }

@@ -20,12 +20,12 @@ namespace patchbay {
 
 /// Returns the name of a device for ClaimLock.
 inline std::string LockNameOf(std::string_view pool, std::string_view device) {
-  return format("device {}/{}", pool, device);
+  return Format("device {}/{}", pool, device);
 }
 
 /// Returns the name of a claim for messages.
 inline std::string ClaimName(const ClaimKey& claim) {
-  return format("{}/{}", claim.namespace_name, claim.name);
+  return Format("{}/{}", claim.namespace_name, claim.name);
 }
 
 /// One claim of a call. Belongs to the loop thread.
@@ -79,7 +79,7 @@ void ClaimPreparer::InPool(Task& task, Work work, Next next) {
   };
   job.then = [outcome, post] { post(std::move(**outcome)); };
   job.on_late = [post,
-                 text = format("timed out after {} s; the file system of {} or {} is not "
+                 text = Format("timed out after {} s; the file system of {} or {} is not "
                                "responding",
                                std::chrono::duration<double>(dependencies_.file_limit).count(),
                                files_.directory(), dependencies_.lock_file)] {

@@ -9,7 +9,7 @@ namespace patchbay {
 
 std::string DeviceClassName(std::string_view resource) {
   const auto slash = resource.find('/');
-  return format("{}.{}", SliceDeviceName(resource.substr(slash + 1)), resource.substr(0, slash));
+  return Format("{}.{}", SliceDeviceName(resource.substr(slash + 1)), resource.substr(0, slash));
 }
 
 nlohmann::ordered_json DeviceClassJson(std::string_view resource, std::string_view driver) {
@@ -19,7 +19,7 @@ nlohmann::ordered_json DeviceClassJson(std::string_view resource, std::string_vi
   json["metadata"]["name"] = DeviceClassName(resource);
   json["spec"]["extendedResourceName"] = resource;
   // Strings of CEL in single quotes need no escapes in JSON and YAML. Neither name has a quote.
-  json["spec"]["selectors"].emplace_back()["cel"]["expression"] = format(
+  json["spec"]["selectors"].emplace_back()["cel"]["expression"] = Format(
       "device.driver == '{0}' && device.attributes['{0}'].resource == '{1}'", driver, resource);
   return json;
 }

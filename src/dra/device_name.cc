@@ -36,7 +36,7 @@ std::string Labels(std::string_view text, std::string_view separators) {
 std::string Shorten(std::string_view text, std::string_view separators, std::size_t longest) {
   std::string name = Labels(text, separators);
   if (!name.empty() && name == text && name.size() <= longest) return name;
-  const std::string hash = format("{:08x}", ShortHash(text));
+  const std::string hash = Format("{:08x}", ShortHash(text));
   if (name.size() > longest - hash.size() - 1) name.resize(longest - hash.size() - 1);
   TrimNameEnd(name);
   return name.empty() ? hash : name + "-" + hash;
@@ -53,7 +53,7 @@ std::string SliceDeviceName(std::string_view device_id) {
 }
 
 std::string PoolName(std::string_view node_name, std::string_view resource) {
-  return Shorten(format("{}/{}", node_name, resource), "./", kMaxSubdomain);
+  return Shorten(Format("{}/{}", node_name, resource), "./", kMaxSubdomain);
 }
 
 }  // namespace patchbay

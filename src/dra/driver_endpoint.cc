@@ -37,7 +37,7 @@ SocketIds IdsOf(const DriverSockets& sockets) {
 Status CheckRegistry(const std::string& registry) {
   struct stat info;
   if (stat(registry.c_str(), &info) != 0) {
-    return FailErrno(format("cannot access the kubelet's plugin directory {}; check that this is a "
+    return FailErrno(Format("cannot access the kubelet's plugin directory {}; check that this is a "
                             "Kubernetes node, that the directory is mounted at the same path, as "
                             "by the Kustomize component dra and by dra.enabled of the Helm chart, "
                             "and that this process runs as root",
@@ -46,7 +46,7 @@ Status CheckRegistry(const std::string& registry) {
   }
   if (S_ISDIR(info.st_mode)) return {};
   return Fail(ErrorKind::kPrecondition,
-              format("{} is not a directory; correct the kubelet's directory", registry));
+              Format("{} is not a directory; correct the kubelet's directory", registry));
 }
 
 /// Returns the directory that was removed under a mount, or nothing.
@@ -62,7 +62,7 @@ Status CreateDataDir(const std::string& data) {
   std::error_code error;
   std::filesystem::create_directories(DirectoryOf(data), error);
   if (!error && (mkdir(data.c_str(), kDataMode) == 0 || errno == EEXIST)) return {};
-  return FailErrno(format("cannot create the directory {}; mount it: in the volume driver of the "
+  return FailErrno(Format("cannot create the directory {}; mount it: in the volume driver of the "
                           "DaemonSet and its mount, by dra.driver of the Helm chart, or in the "
                           "drop-in of the systemd service; and check that this process runs as "
                           "root",
@@ -76,7 +76,7 @@ Status CheckReplaceable(const std::string& socket) {
   struct stat info;
   if (lstat(socket.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode)) {
     return Fail(ErrorKind::kPrecondition,
-                format("{} exists and is {}, not a socket; remove it, and check that no volume is "
+                Format("{} exists and is {}, not a socket; remove it, and check that no volume is "
                        "mounted there",
                        socket,
                        S_ISDIR(info.st_mode)   ? "a directory"
@@ -85,7 +85,7 @@ Status CheckReplaceable(const std::string& socket) {
   }
   if (!IsBound(socket)) return {};
   return Fail(ErrorKind::kPrecondition,
-              format("another process serves {}; stop it, or set POD_UID from the field "
+              Format("another process serves {}; stop it, or set POD_UID from the field "
                      "metadata.uid of the pod, so that each pod has sockets of its own",
                      socket));
 }
@@ -281,7 +281,7 @@ void DriverEndpoint::OnChecked(const SocketIds& found) {
   deps_.log.Warning("driver socket was deleted; creating it again",
                     {{"driver", instance_.driver}, {"socket", lost}});
   backend_.observer->OnSockets(Fail(
-      ErrorKind::kUnavailable, format("{} was deleted; check what deletes sockets there", lost)));
+      ErrorKind::kUnavailable, Format("{} was deleted; check what deletes sockets there", lost)));
   if (restart == Restart::kRegistration) return RestartLater();
   is_busy_ = true;
   is_serving_ = false;

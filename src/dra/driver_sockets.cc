@@ -41,7 +41,7 @@ std::string FirstThatFits(const std::vector<std::string>& paths) {
 Status CheckLength(const std::string& path) {
   if (path.size() <= kMaxSocketPath) return {};
   return Fail(ErrorKind::kInvalid,
-              format("the path of the socket {} is longer than {} bytes; choose a shorter driver "
+              Format("the path of the socket {} is longer than {} bytes; choose a shorter driver "
                      "name, or a shorter path of the kubelet's directory",
                      path, kMaxSocketPath));
 }
@@ -75,21 +75,21 @@ Result<DriverSockets> SocketsOf(const DriverInstance& instance) {
   TRY(CheckDriverName(driver));
   DriverSockets sockets;
   sockets.registry = root + "/plugins_registry";
-  sockets.data = format("{}/plugins/{}", root, driver);
+  sockets.data = Format("{}/plugins/{}", root, driver);
   if (uid.empty()) {
     sockets.dra = sockets.data + "/dra.sock";
-    sockets.registration = format("{}/{}{}", sockets.registry, driver, kRegistrationEnd);
+    sockets.registration = Format("{}/{}{}", sockets.registry, driver, kRegistrationEnd);
   } else if (!IsUid(uid)) {
     return Fail(ErrorKind::kInvalid,
                 "the pod UID is not valid; set POD_UID from the field metadata.uid of the pod");
   } else {
     const std::string hash = ShortHash(uid, kUidHash);
-    sockets.dra = FirstThatFits({format("{}/{}{}{}", sockets.data, kDraStart, uid, kSocketEnd),
-                                 format("{}/{}{}{}", sockets.data, kDraStart, hash, kSocketEnd)});
+    sockets.dra = FirstThatFits({Format("{}/{}{}{}", sockets.data, kDraStart, uid, kSocketEnd),
+                                 Format("{}/{}{}{}", sockets.data, kDraStart, hash, kSocketEnd)});
     sockets.registration =
-        FirstThatFits({format("{}/{}-{}{}", sockets.registry, driver, uid, kRegistrationEnd),
-                       format("{}/{}-{}{}", sockets.registry, driver, hash, kRegistrationEnd),
-                       format("{}/dra-{}{}", sockets.registry,
+        FirstThatFits({Format("{}/{}-{}{}", sockets.registry, driver, uid, kRegistrationEnd),
+                       Format("{}/{}-{}{}", sockets.registry, driver, hash, kRegistrationEnd),
+                       Format("{}/dra-{}{}", sockets.registry,
                               ShortHash(driver + '\0' + uid, kBothHash), kRegistrationEnd)});
   }
   TRY(CheckLength(sockets.dra));

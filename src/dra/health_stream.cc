@@ -129,7 +129,7 @@ void HealthStreams::Open(ServerCall& call) {
   if (streams_.size() >= kMaxHealthStreams) {
     observer_->OnRpc(DriverRpc::kNodeWatchResources, "RESOURCE_EXHAUSTED", {});
     return Refuse(call, {grpc::StatusCode::RESOURCE_EXHAUSTED,
-                         format("too many health streams are open on this socket ({}); the kubelet "
+                         Format("too many health streams are open on this socket ({}); the kubelet "
                                 "needs one, so check which programs on the node opened the others",
                                 kMaxHealthStreams)});
   }

@@ -51,7 +51,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   bool key(string_t& name) override;
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception&) override {
-    return Reject(format("is not valid JSON at byte {}", position));
+    return Reject(Format("is not valid JSON at byte {}", position));
   }
 
   Json& root() { return root_; }
@@ -107,7 +107,7 @@ bool TreeBuilder::Open(Json value) {
   if (!Count()) return false;
   if (too_deep_ > 0 || open_.size() >= kMaxNesting) {
     ++too_deep_;
-    open_.back().problem = format("is nested deeper than {} levels", kMaxNesting);
+    open_.back().problem = Format("is nested deeper than {} levels", kMaxNesting);
   } else {
     open_.push_back({&Place(std::move(value))});
   }
@@ -130,7 +130,7 @@ bool TreeBuilder::key(string_t& name) {
   if (too_deep_ > 0) return true;
   Container& object = open_.back();
   if (object.json->contains(name)) {
-    object.problem = format("has the key \"{}\" twice", Truncate(name, 60));
+    object.problem = Format("has the key \"{}\" twice", Truncate(name, 60));
   }
   key_ = std::move(name);
   return true;
@@ -145,8 +145,8 @@ const Json* FindJsonMember(const Json& object, const char* key) {
 /// `found` is the value that is not as wanted: the member or a part of it.
 Failure WrongMember(const char* key, const Json& found, std::string_view wanted) {
   const std::string problem = WhyUnreadable(found);
-  return Fail(ErrorKind::kInvalid, problem.empty() ? format("\"{}\" must be {}", key, wanted)
-                                                   : format("\"{}\" {}", key, problem));
+  return Fail(ErrorKind::kInvalid, problem.empty() ? Format("\"{}\" must be {}", key, wanted)
+                                                   : Format("\"{}\" {}", key, problem));
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ Failure WrongMember(const char* key, const Json& found, std::string_view wanted)
 Result<Json> ParseJsonObject(std::string_view text, const JsonBounds& bounds) {
   if (text.size() > bounds.max_bytes) {
     return Fail(ErrorKind::kInvalid,
-                format("has {} bytes, more than {}", text.size(), bounds.max_bytes));
+                Format("has {} bytes, more than {}", text.size(), bounds.max_bytes));
   }
   // The parser would treat a NUL as the end of the input, and skip a byte order mark.
   if (text.find('\0') != std::string_view::npos || text.starts_with("\xEF\xBB\xBF")) {
@@ -173,7 +173,7 @@ Result<std::string> TextMember(const Json& object, const char* key, std::size_t 
   if (member == nullptr) return std::string();
   const auto* text = member->get_ptr<const std::string*>();
   if (text == nullptr || text->size() > max_bytes) {
-    return WrongMember(key, *member, format("a string of at most {} bytes", max_bytes));
+    return WrongMember(key, *member, Format("a string of at most {} bytes", max_bytes));
   }
   return *text;
 }
@@ -204,7 +204,7 @@ Result<const Json*> ObjectMember(const Json& object, const char* key) {
 Result<const Json*> ObjectsMember(const Json& object, const char* key, std::size_t max_size) {
   const Json* const member = FindJsonMember(object, key);
   if (member == nullptr) return member;
-  const std::string wanted = format("an array of at most {} objects", max_size);
+  const std::string wanted = Format("an array of at most {} objects", max_size);
   if (!member->is_array() || member->size() > max_size) return WrongMember(key, *member, wanted);
   for (const Json& element : *member) {
     if (!element.is_object()) return WrongMember(key, element, wanted);
@@ -217,7 +217,7 @@ bool HasMember(const Json& object, const char* key) {
 }
 
 Failure Within(std::string_view place, Error error) {
-  error.message = format("{}: {}", place, error.message);
+  error.message = Format("{}: {}", place, error.message);
   return Failure(std::move(error));
 }
 

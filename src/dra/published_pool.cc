@@ -36,7 +36,7 @@ bool StaysPublished(const PoolInput& input, const ListedDevice& listed) {
 
 std::string WhyNotServed(const ResourceSpec& spec, const ServerFeatures& features) {
   if (spec.name.size() > kMaxAttributeText) {
-    return format(
+    return Format(
         "the name of the resource has {} bytes, and device classes select by an attribute "
         "of at most {}; choose a shorter name",
         spec.name.size(), kMaxAttributeText);
@@ -88,8 +88,8 @@ const ListedDevice* NamedDevices::Find(std::string_view name) const {
 }
 
 std::string ProblemText(const PoolProblem& problem) {
-  if (problem.attribute.empty()) return format("{}: {}", problem.device_id, problem.reason);
-  return format("{} {}: {}", problem.device_id, problem.attribute, problem.reason);
+  if (problem.attribute.empty()) return Format("{}: {}", problem.device_id, problem.reason);
+  return Format("{} {}: {}", problem.device_id, problem.attribute, problem.reason);
 }
 
 std::size_t ContentHash(const PublishedPool& pool) {
@@ -133,7 +133,7 @@ PublishedPool ComputePool(const PoolInput& input) {
     if (input.devices.Find(device.name) != &listed) {
       pool.problems.push_back(
           {.device_id = id,
-           .reason = format("several devices have the name \"{}\" in the pool, so none of them is "
+           .reason = Format("several devices have the name \"{}\" in the pool, so none of them is "
                             "published; set another id for them",
                             device.name)});
       continue;

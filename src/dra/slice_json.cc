@@ -147,7 +147,7 @@ std::string ObjectJson(OrderedJson metadata, const ResourceSlice& slice, const S
 }
 
 std::string GenerateName(std::size_t index, const SliceOwner& owner) {
-  std::string name = format("{:05x}-{}-{}", index, owner.driver, owner.node_name);
+  std::string name = Format("{:05x}-{}-{}", index, owner.driver, owner.node_name);
   name.resize(std::min(name.size(), kMaxGenerateName - 1));
   while (name.ends_with('.') || name.ends_with('-')) name.pop_back();
   return name + "-";
@@ -268,7 +268,7 @@ Result<ResourceSlice> ReadSpec(const Json& spec) {
   for (const Json& object : *devices) {
     auto device = ReadDevice(object);
     if (!device) {
-      return Within(format("devices[{}]", slice.devices.size()), std::move(device).error());
+      return Within(Format("devices[{}]", slice.devices.size()), std::move(device).error());
     }
     slice.devices.push_back(std::move(*device));
   }
@@ -293,7 +293,7 @@ Result<PublishedSlice> ReadSlice(const Json& object) {
   const std::string version = TRY(TextMember(object, "apiVersion", kMaxApiText));
   if ((!kind.empty() && kind != kSliceKind) || (!version.empty() && version != kSliceVersion)) {
     return Fail(ErrorKind::kInvalid,
-                format("the object is not a {} {}", kSliceVersion, kSliceKind));
+                Format("the object is not a {} {}", kSliceVersion, kSliceKind));
   }
   const Json* const metadata = TRY(ObjectMember(object, "metadata"));
   const Json* const spec = TRY(ObjectMember(object, "spec"));
@@ -304,12 +304,12 @@ Result<PublishedSlice> ReadSlice(const Json& object) {
   if (!key) return Within("metadata of a ResourceSlice", std::move(key).error());
   auto slice = ReadSpec(*spec);
   if (!slice) {
-    const std::string cure = format(
+    const std::string cure = Format(
         "; delete it with \"kubectl delete resourceslice {}\", and its "
         "driver creates it again",
         key->name);
     slice.error().message += cure;
-    return Within(format("spec of the ResourceSlice \"{}\"", key->name), std::move(slice).error());
+    return Within(Format("spec of the ResourceSlice \"{}\"", key->name), std::move(slice).error());
   }
   PublishedSlice published;
   published.key = std::move(*key);

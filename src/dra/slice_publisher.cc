@@ -47,7 +47,7 @@ SlicePublisher::SlicePublisher(const Dependencies& deps, Options options, Functi
       watch_(deps_.client, deps_.loop,
              {.path = std::string(kSlicesPath),
               .field_selector =
-                  format("spec.driver={},spec.nodeName={}", options_.driver, options_.node_name)},
+                  Format("spec.driver={},spec.nodeName={}", options_.driver, options_.node_name)},
              {.on_list = [this](const std::vector<std::string>& objects) { OnList(objects); },
               .on_events = [this](const std::vector<WatchEvent>& events) { OnEvents(events); },
               .on_error = [this](const ApiError& error) { LogError(error, watch_error_); },
@@ -318,7 +318,7 @@ void SlicePublisher::OnNode(const ApiResult& result) {
   auto uid = UidOfNode(result->body);
   if (!uid)
     return RetryLater({ApiErrorKind::kResponse,
-                       format("the Node {}: {}", options_.node_name, uid.error().message)});
+                       Format("the Node {}: {}", options_.node_name, uid.error().message)});
   policy_.Reset();
   request_error_.clear();
   const bool is_other = owner_.node_uid != *uid;

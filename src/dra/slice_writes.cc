@@ -11,7 +11,7 @@ namespace patchbay {
 namespace {
 
 std::string TargetOf(std::string_view path, const SliceKey& key) {
-  return format("{}/{}", path, EncodeForUrl(key.name));
+  return Format("{}/{}", path, EncodeForUrl(key.name));
 }
 
 /// A slice that is gone (404) is only known too late, like one that was changed (409): the kubelet

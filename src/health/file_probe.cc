@@ -32,16 +32,16 @@ ProbeOutcome Probe(const FileProbe& probe, const ProbeRun& run) {
   if (const auto* pattern = std::get_if<TextPattern>(&probe.wanted)) {
     if (pattern->Matches(*text)) return {ProbeResult::kSuccess};
     return {ProbeResult::kFailure,
-            may_quote ? format("{} contains \"{}\", which does not match {}", *path, shown,
+            may_quote ? Format("{} contains \"{}\", which does not match {}", *path, shown,
                                pattern->text())
-                      : format("the content of {} does not match {}", *path, pattern->text())};
+                      : Format("the content of {} does not match {}", *path, pattern->text())};
   }
   const auto& wanted = std::get<std::string>(probe.wanted);
   if (*text == wanted) return {ProbeResult::kSuccess};
   const std::string other = Truncate(wanted, kMaxShown);
   return {ProbeResult::kFailure, may_quote
-                                     ? format("{} contains \"{}\", not \"{}\"", *path, shown, other)
-                                     : format("{} does not contain \"{}\"", *path, other)};
+                                     ? Format("{} contains \"{}\", not \"{}\"", *path, shown, other)
+                                     : Format("{} does not contain \"{}\"", *path, other)};
 }
 
 }  // namespace patchbay

@@ -207,7 +207,7 @@ void ProbePool::RefuseWaiting() {
     at = waiting_.erase(at);
   }
   for (const Task& task : refused) {
-    task.done({ProbeResult::kError, format("not run: {} probes hang in the kernel; check what they "
+    task.done({ProbeResult::kError, Format("not run: {} probes hang in the kernel; check what they "
                                            "wait for, such as a disk that does not respond",
                                            too_many ? given_up() : kMaxGivenUpOfOne)});
   }
@@ -217,7 +217,7 @@ void ProbePool::Begin(Task task) {
   const Target target = task.target;
   if (!threads_->Run(target, std::exchange(task.job, nullptr))) {
     return task.done(
-        {ProbeResult::kError, format("not run: no thread can be started; {}", kRaiseThreadLimit)});
+        {ProbeResult::kError, Format("not run: no thread can be started; {}", kRaiseThreadLimit)});
   }
   ++running_;
   task.awaited = loop_.After(task.patience, [this, target] { OnLate(target); });
@@ -227,7 +227,7 @@ void ProbePool::Begin(Task task) {
 void ProbePool::OnLate(const Target& target) {
   Task& task = begun_.at(target);
   const auto begun = std::chrono::system_clock::now() - task.patience;
-  GiveUp(task, Hang(task, format("its probe has been hanging in the kernel since {}; the device "
+  GiveUp(task, Hang(task, Format("its probe has been hanging in the kernel since {}; the device "
                                  "cannot be probed again until that probe ends",
                                  UtcText(begun))));
   StartNext();
@@ -240,7 +240,7 @@ void ProbePool::OnDone(const Target& target, ProbeOutcome outcome) {
   task.awaited = loop_.OnReadable(task.program.get(), [this, target] { OnProgramEnded(target); });
   if (task.hang) return;  // already reported
   outcome.reason +=
-      format("; it was killed at {}, and the device cannot be probed again until it ends",
+      Format("; it was killed at {}, and the device cannot be probed again until it ends",
              UtcText(std::chrono::system_clock::now()));
   GiveUp(task, std::move(outcome));
   StartNext();

@@ -103,7 +103,7 @@ void HookRunner::Run(HookCall call, Done done) {
     } catch (const std::system_error& problem) {
       completions.emplace_back(
           std::move(at->second),
-          Fail(ErrorKind::kPrecondition, format("no thread is available: {}", problem.what())));
+          Fail(ErrorKind::kPrecondition, Format("no thread is available: {}", problem.what())));
       queue_.erase(at);
     }
   }
@@ -219,7 +219,7 @@ void HookRunner::Report(Execution& execution) {
                                  {"hook", Name(call.hook)},
                                  {"device", outcome.id},
                                  {"reason", reason}});
-    reason = format("the {} hook of {} failed for \"{}\": {}", Name(call.hook), call.resource,
+    reason = Format("the {} hook of {} failed for \"{}\": {}", Name(call.hook), call.resource,
                     outcome.id, reason);
   } else {
     log_.Debug("hook completed", {{"resource", call.resource}, {"hook", Name(call.hook)}});
@@ -263,7 +263,7 @@ void HookRunner::Complete(const Completions& completions) {
                                       {"device", device},
                                       {"reason", reason}});
     place.done(
-        Fail(ErrorKind::kPrecondition, format("the {} hook of {} was not run for \"{}\": {}",
+        Fail(ErrorKind::kPrecondition, Format("the {} hook of {} was not run for \"{}\": {}",
                                               Name(call.hook), call.resource, device, reason)));
   }
 }

@@ -226,7 +226,7 @@ void Connection::AnswerLater(SlowHttpResponse make, std::string path, bool keep_
   });
   if (runs) return;
   --context_.waiting;
-  Send({503, kPlainText, format("no thread can be started; {}\n", kRaiseThreadLimit)}, keep_alive);
+  Send({503, kPlainText, Format("no thread can be started; {}\n", kRaiseThreadLimit)}, keep_alive);
 }
 
 void Connection::Refuse(int status) {

@@ -57,7 +57,7 @@ HttpHandler CheckHost(HttpHandler next, std::string node_name, std::vector<NameP
     if (IsHostAccepted(request.host, node_name, names)) return next(request);
     return HttpResponse{
         421, kPlainText,
-        format("patchbay does not serve the host {}; use the IP address, or add the name to "
+        Format("patchbay does not serve the host {}; use the IP address, or add the name to "
                "hosts in [daemon] and restart patchbay\n",
                Truncate(request.host, 100))};
   };

@@ -24,7 +24,7 @@ struct Target {
 
 Failure NotAnAddress(const std::string& listen, std::string_view why) {
   return Fail(ErrorKind::kInvalid,
-              format("cannot listen on \"{}\": {}; write it as \"127.0.0.1:9478\" or \"[::]:9478\"",
+              Format("cannot listen on \"{}\": {}; write it as \"127.0.0.1:9478\" or \"[::]:9478\"",
                      Printable(listen), why));
 }
 
@@ -104,15 +104,15 @@ Result<tcp::acceptor> Listen(asio::io_context& context, const std::string& liste
   }
   if (error) {
     return Fail(ErrorKind::kUnavailable,
-                format("cannot listen on {}: {}{}", listen, error.message(), HintOn(error)));
+                Format("cannot listen on {}: {}{}", listen, error.message(), HintOn(error)));
   }
   return acceptor;
 }
 
 std::string Address(const tcp::endpoint& endpoint) {
   const std::string host = endpoint.address().to_string();
-  if (endpoint.address().is_v6()) return format("[{}]:{}", host, endpoint.port());
-  return format("{}:{}", host, endpoint.port());
+  if (endpoint.address().is_v6()) return Format("[{}]:{}", host, endpoint.port());
+  return Format("{}:{}", host, endpoint.port());
 }
 
 }  // namespace patchbay

@@ -60,7 +60,7 @@ HttpResponse MetricsResponse(const Routes& routes, bool gzip) {
 
 /// `run` distinguishes this process from an earlier one at the same address.
 std::string StatusTag(std::int64_t run, std::uint64_t serial) {
-  return format("\"{:x}-{:x}\"", run, serial);
+  return Format("\"{:x}-{:x}\"", run, serial);
 }
 
 HttpResponse StatusResponse(const Routes& routes, std::int64_t run) {

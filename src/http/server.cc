@@ -107,7 +107,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Create(const std::string& listen
   impl->bound = impl->acceptor->local_endpoint(error);
   if (error) {
     return Fail(ErrorKind::kUnavailable,
-                format("cannot listen on {}: {}", listen, error.message()));
+                Format("cannot listen on {}: {}", listen, error.message()));
   }
   impl->Accept();
   try {
@@ -115,7 +115,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Create(const std::string& listen
     impl->thread = std::thread([raw = impl.get()] { raw->Run(); });
   } catch (const std::system_error& problem) {
     return Fail(ErrorKind::kUnavailable,
-                format("cannot start the http thread: {}", problem.what()));
+                Format("cannot start the http thread: {}", problem.what()));
   }
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }

@@ -22,14 +22,14 @@ namespace {
 Status CheckHostPath(const std::string& path) {
   if (IsShortestPath(path) && IsUtf8(path)) return {};
   return Fail(ErrorKind::kInvalid,
-              format("the host path \"{}\" is not an absolute path of UTF-8 without \".\" and "
+              Format("the host path \"{}\" is not an absolute path of UTF-8 without \".\" and "
                      "\"..\"",
                      path));
 }
 
 Status CheckText(const std::string& text, std::string_view what) {
   if (IsUtf8(text) && text.find('\0') == std::string::npos) return {};
-  return Fail(ErrorKind::kInvalid, format("{} \"{}\" is not text", what, text));
+  return Fail(ErrorKind::kInvalid, Format("{} \"{}\" is not text", what, text));
 }
 
 /// The union of two permission strings in the order "rwm".
@@ -67,12 +67,12 @@ Status CheckSizes(const ContainerResponse& response) {
   for (const auto& [name, value] : response.envs) {
     const std::size_t bytes = name.size() + 1 + value.size();
     if (bytes <= kMaxEnv) continue;
-    return Fail(ErrorKind::kInvalid, format("the environment variable \"{}\" would have {} bytes, "
+    return Fail(ErrorKind::kInvalid, Format("the environment variable \"{}\" would have {} bytes, "
                                             "and the limit of the kernel is {}; {}",
                                             Truncate(name, 100), bytes, kMaxEnv, kCure));
   }
   if (BytesOf(response) <= kMaxResponse) return {};
-  return Fail(ErrorKind::kInvalid, format("the container would get {} bytes of paths, env and "
+  return Fail(ErrorKind::kInvalid, Format("the container would get {} bytes of paths, env and "
                                           "annotations, and the kubelet accepts at most {}; {}",
                                           BytesOf(response), kMaxResponse, kCure));
 }
@@ -177,7 +177,7 @@ class ResponseBuilder {
     if (IsSameFile(now, known)) return now;
     return Fail(
         ErrorKind::kPrecondition,
-        format("{} is not the device that was found there, {}:{}; the host is scanned again",
+        Format("{} is not the device that was found there, {}:{}; the host is scanned again",
                matched.path, matched.major, matched.minor));
   }
 
@@ -189,7 +189,7 @@ class ResponseBuilder {
     if (!resolved) {
       if (node.optional) return {};
       return Fail(ErrorKind::kPrecondition,
-                  format("device \"{}\": node {} is missing: {}{}", variables.id, host_path,
+                  Format("device \"{}\": node {} is missing: {}{}", variables.id, host_path,
                          resolved.error().message,
                          node.host_path ? "; if containers can run without it, set optional = true "
                                           "for this device_node"
@@ -197,7 +197,7 @@ class ResponseBuilder {
     }
     if (resolved->type != FileType::kCharacter && resolved->type != FileType::kBlock) {
       return Fail(ErrorKind::kPrecondition,
-                  format("{} of the device \"{}\" is not a device node", host_path, variables.id));
+                  Format("{} of the device \"{}\" is not a device node", host_path, variables.id));
     }
     // Usually it is the path that was checked above.
     if (node.container_path || resolved->path != host_path) TRY(CheckHostPath(resolved->path));
@@ -233,7 +233,7 @@ class ResponseBuilder {
                           const std::string& other) {
     if (one == other) return {};
     return Fail(ErrorKind::kInvalid,
-                format("{} and {} would both be {} in the container; use {{slot}}, {{name}} or "
+                Format("{} and {} would both be {} in the container; use {{slot}}, {{name}} or "
                        "another variable in container_path, or set max_per_container = 1",
                        one, other, container_path));
   }
@@ -267,7 +267,7 @@ class ResponseBuilder {
       if (span.begin == span.end || around.find(separator) == std::string_view::npos) continue;
       return Fail(
           ErrorKind::kInvalid,
-          format(
+          Format(
               "the {} \"{}\" is a list where a container gets several devices, and {{{}}} of "
               "this one contains the separator \"{}\": \"{}\"; set env_separator to a text that no "
               "value contains, or max_per_container = 1",
@@ -289,13 +289,13 @@ Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::
   const std::vector<Unit> units = TRY(FindUnits(snapshot, ids, context.node_name));
   const int limit = snapshot.spec->max_per_container;
   if (limit > 0 && units.size() > static_cast<std::size_t>(limit)) {
-    return Fail(ErrorKind::kInvalid, format("a container can have at most {} of {}, not {}", limit,
+    return Fail(ErrorKind::kInvalid, Format("a container can have at most {} of {}, not {}", limit,
                                             snapshot.spec->name, units.size()));
   }
   ResponseBuilder builder(*snapshot.spec, context);
   for (const Unit& unit : units) {
     if (unit.listed->health != Health::kHealthy) {
-      return Fail(ErrorKind::kPrecondition, format("the device \"{}\" is unhealthy: {}",
+      return Fail(ErrorKind::kPrecondition, Format("the device \"{}\" is unhealthy: {}",
                                                    unit.variables.id, unit.listed->reason));
     }
     TRY(builder.Add(unit.variables));
@@ -309,7 +309,7 @@ Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::
 /// Suggests a template for a variable that the device lacks.
 std::string Alternatives(const Variables& variables, std::string_view name) {
   if (!IsNodeVariable(name)) return "; remove it, or match only devices that have it";
-  return format(": it has no node; use {}{{id}}",
+  return Format(": it has no node; use {}{{id}}",
                 variables.Find("INTERFACE") ? "{INTERFACE} or " : "");
 }
 
@@ -376,7 +376,7 @@ std::optional<Rejection> AllocationTrial::ProblemWith(const Device& device) {
   for (const auto& [variable, used_by] : NeedsOf(device.match)) {
     if (variables.Find(variable)) continue;
     return rejected(RejectReason::kMissingVariable,
-                    format("\"{}\" needs \"{}\", which this device does not have{}",
+                    Format("\"{}\" needs \"{}\", which this device does not have{}",
                            used_by->text(), variable, Alternatives(variables, variable)));
   }
   ResponseBuilder builder(spec_, context_);

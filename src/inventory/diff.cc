@@ -46,7 +46,7 @@ void CompareRejections(const std::vector<Rejection>& before, const std::vector<R
     still.insert(rejection.path);
     if (!known.emplace(rejection.path, rejection.reason).second) continue;
     changes.push_back({Kind::kRejected, rejection.path,
-                       format("{}: {}", Name(rejection.reason), rejection.detail)});
+                       Format("{}: {}", Name(rejection.reason), rejection.detail)});
   }
   for (const Rejection& rejection : before) {
     if (still.contains(rejection.path) || !gone.insert(rejection.path).second) continue;

@@ -70,7 +70,7 @@ void HostLookups::Run(std::function<void(const AllocationContext&)> work,
   job.then = std::move(then);
   job.on_late = [paths = paths_, call, limit = limit_, on_late] {
     on_late(
-        format("timed out looking up {} after {} s; its file system is not responding: check that "
+        Format("timed out looking up {} after {} s; its file system is not responding: check that "
                "the server of the mount can be reached, or unmount it",
                paths->HangsAt(*call), std::chrono::duration<double>(limit).count()));
   };

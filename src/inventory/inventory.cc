@@ -41,7 +41,7 @@ std::string VanishedReason(const Device& device,
       return std::string(why->second);
     }
   }
-  return format("{} no longer exists", device.nodes.front().path);
+  return Format("{} no longer exists", device.nodes.front().path);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string AvailableNames(const Snapshot& snapshot, std::string_view id) {
   for (const ListedDevice& listed : snapshot.devices) devices.push_back(listed.device->id);
   const std::string_view nearest =
       id.size() > kMaxMisspelt ? "" : Nearest(parsed ? parsed->device_id : id, devices);
-  if (!nearest.empty()) return format("did you mean \"{}\"?", AdvertisedId(spec, nearest, 0));
+  if (!nearest.empty()) return Format("did you mean \"{}\"?", AdvertisedId(spec, nearest, 0));
   return ListNames(devices);
 }
 
@@ -32,17 +32,17 @@ Failure UnknownId(const Snapshot& snapshot, std::string_view id) {
     if (FindAdvertised(snapshot, own).listed != nullptr) {
       return Fail(
           ErrorKind::kNotFound,
-          format("{} has no device \"{}\"; those of \"{}\" are \"{}\" to \"{}\"", spec.name, id,
+          Format("{} has no device \"{}\"; those of \"{}\" are \"{}\" to \"{}\"", spec.name, id,
                  parsed->device_id, own, AdvertisedId(spec, parsed->device_id, spec.replicas - 1)));
     }
   }
   if (spec.replicas > 1 && FindAdvertised(snapshot, first).listed != nullptr) {
     return Fail(ErrorKind::kNotFound,
-                format("\"{0}\" is advertised {1} times, as \"{2}\" to \"{3}\"; use one of these",
+                Format("\"{0}\" is advertised {1} times, as \"{2}\" to \"{3}\"; use one of these",
                        id, spec.replicas, first, AdvertisedId(spec, id, spec.replicas - 1)));
   }
   return Fail(ErrorKind::kNotFound,
-              format("{} has no device \"{}\"; {}", spec.name, id, AvailableNames(snapshot, id)));
+              Format("{} has no device \"{}\"; {}", spec.name, id, AvailableNames(snapshot, id)));
 }
 
 }  // namespace

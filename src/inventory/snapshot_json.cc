@@ -54,7 +54,7 @@ Json SnapshotJson::Rejected() const {
   Json rejected = Json::array();
   for (const Rejection& rejection : snapshot_.rejected) {
     rejected.push_back({{"path", Printable(rejection.path)},
-                        {"reason", format("{}: {}", Name(rejection.reason), rejection.detail)}});
+                        {"reason", Format("{}: {}", Name(rejection.reason), rejection.detail)}});
   }
   return rejected;
 }

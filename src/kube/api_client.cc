@@ -37,13 +37,13 @@ std::string RequestText(const ApiRequest& request, const ClusterConfig& config,
                         const Credentials& credentials) {
   const auto verb = static_cast<std::size_t>(request.verb);
   std::string text =
-      format("{} {} HTTP/1.1\r\nHost: {}\r\n", kMethods[verb], request.target, HostAndPort(config));
+      Format("{} {} HTTP/1.1\r\nHost: {}\r\n", kMethods[verb], request.target, HostAndPort(config));
   text += "User-Agent: patchbay\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n";
   if (!credentials.token.empty()) {
-    text += format("Authorization: Bearer {}\r\n", credentials.token);
+    text += Format("Authorization: Bearer {}\r\n", credentials.token);
   }
   if (!request.body.empty()) {
-    text += format("Content-Type: application/json\r\nContent-Length: {}\r\n", request.body.size());
+    text += Format("Content-Type: application/json\r\nContent-Length: {}\r\n", request.body.size());
   }
   return text + "\r\n" + request.body;
 }
@@ -99,7 +99,7 @@ Subscription ApiClient::Start(ApiRequest request, WatchFunctions functions) {
   std::string problem;
   if (!IsApiTarget(call->request.target)) problem = "the path of the request is not valid";
   if (call->request.body.size() > kMaxRequestBytes) {
-    problem = format("the request is longer than {} bytes", kMaxRequestBytes);
+    problem = Format("the request is longer than {} bytes", kMaxRequestBytes);
   }
   if (calls_.size() > kMaxPending) problem = "too many requests are pending; retry later";
   if (!problem.empty()) {
@@ -269,7 +269,7 @@ void ApiClient::RereadCredentials(const CallPtr& call, ApiError error) {
 void ApiClient::OnDeadline(const CallPtr& call) {
   const auto stage = static_cast<std::size_t>(call->stage);
   FailCall(call, {.kind = ApiErrorKind::kTimeout,
-                  .message = format("{}: timed out {}", UrlOf(config_), kTimeouts[stage])});
+                  .message = Format("{}: timed out {}", UrlOf(config_), kTimeouts[stage])});
 }
 
 void ApiClient::Finish(const CallPtr& call, ApiResult result) {

@@ -13,7 +13,7 @@ std::string ApiTarget(std::string_view path,
   std::string target(path);
   char separator = '?';
   for (const auto& [name, value] : query) {
-    target += format("{}{}={}", std::exchange(separator, '&'), name, EncodeForUrl(value));
+    target += Format("{}{}={}", std::exchange(separator, '&'), name, EncodeForUrl(value));
   }
   return target;
 }
@@ -24,7 +24,7 @@ std::string EncodeForUrl(std::string_view text) {
     if (IsAlnum(c) || std::string_view("-._~").find(c) != std::string_view::npos) {
       encoded += c;
     } else {
-      encoded += format("%{:02X}", static_cast<unsigned char>(c));
+      encoded += Format("%{:02X}", static_cast<unsigned char>(c));
     }
   }
   return encoded;

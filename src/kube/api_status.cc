@@ -65,10 +65,10 @@ std::optional<StatusObject> ParseStatus(std::string_view text) {
 }
 
 ApiError ErrorOfStatus(unsigned code, StatusObject status) {
-  std::string message = format("HTTP status {}", code);
+  std::string message = Format("HTTP status {}", code);
   if (!status.message.empty()) message += ": " + status.message;
   const auto* step = std::ranges::find(kNextSteps, code, [](const auto& row) { return row.first; });
-  if (step != std::end(kNextSteps)) message += format("; {}", step->second);
+  if (step != std::end(kNextSteps)) message += Format("; {}", step->second);
   return {.kind = ApiErrorKind::kStatus,
           .message = std::move(message),
           .status = code,

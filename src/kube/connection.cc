@@ -59,7 +59,7 @@ ApiConnection::ApiConnection(asio::io_context& io, const ClusterConfig& config,
 
 ApiError ApiConnection::NetworkError(std::string_view problem) const {
   return {.kind = ApiErrorKind::kNetwork,
-          .message = format("{}: {}", UrlOf(config_), Printable(problem))};
+          .message = Format("{}: {}", UrlOf(config_), Printable(problem))};
 }
 
 void ApiConnection::Open(std::vector<tcp::endpoint> endpoints, Opened done) {
@@ -99,14 +99,14 @@ void ApiConnection::Handshake() {
   if (!SetTlsHost(tls_->native_handle(), config_)) {
     return OnOpened(ApiError{
         .kind = ApiErrorKind::kTls,
-        .message = format("OpenSSL does not accept {} as the name of a server", config_.host)});
+        .message = Format("OpenSSL does not accept {} as the name of a server", config_.host)});
   }
   tls_->async_handshake(
       asio::ssl::stream_base::client, [self = shared_from_this()](const Error& error) {
         if (!self->opened_) return;
         if (!error) return self->OnOpened(std::nullopt);
         if (!IsOfTls(error) && error != asio::ssl::error::stream_truncated) {
-          return self->OnOpened(self->NetworkError(format("TLS handshake: {}", error.message())));
+          return self->OnOpened(self->NetworkError(Format("TLS handshake: {}", error.message())));
         }
         self->OnOpened(
             ApiError{.kind = ApiErrorKind::kTls,
@@ -195,7 +195,7 @@ void ApiConnection::OnEof(const Error& error) {
     return End(ApiFail(ApiErrorKind::kTls, TlsFailureText(tls_->native_handle(), config_, error)));
   }
   End(tl::unexpected(
-      NetworkError(format("connection lost {} the response: {}",
+      NetworkError(Format("connection lost {} the response: {}",
                           reader_->has_begun() ? "within" : "before", error.message()))));
 }
 

@@ -19,13 +19,13 @@ constexpr std::size_t kMaxPemBytes = 1 << 20;
 Result<std::string> ReadBounded(const std::string& path, std::size_t max_bytes) {
   auto file = ReadFileContent(path, max_bytes);
   if (!file) {
-    return Fail(file.error().kind, format("{} {}; check that the file exists and that this user "
+    return Fail(file.error().kind, Format("{} {}; check that the file exists and that this user "
                                           "may read it",
                                           path, file.error().message));
   }
   if (file->text.size() > max_bytes) {
     return Fail(ErrorKind::kInvalid,
-                format("{} is longer than {} bytes; check the path", path, max_bytes));
+                Format("{} is longer than {} bytes; check the path", path, max_bytes));
   }
   return std::move(file->text);
 }
@@ -55,7 +55,7 @@ Result<std::string> ReadToken(const std::string& file) {
   auto text = ReadBounded(file, kMaxTokenFileBytes);
   if (text || !file.starts_with(kServiceAccountDir)) return text;
   return Fail(text.error().kind,
-              format("{}; the Kustomize component dra and dra.enabled of the Helm chart mount it",
+              Format("{}; the Kustomize component dra and dra.enabled of the Helm chart mount it",
                      text.error().message));
 }
 
@@ -66,7 +66,7 @@ Result<Credentials> ReadCredentials(const ClusterConfig& config) {
     const std::string text = TRY(ReadToken(config.token_file));
     auto token = ParseToken(text);
     if (!token) {
-      return Fail(token.error().kind, format("{} {}", config.token_file, token.error().message));
+      return Fail(token.error().kind, Format("{} {}", config.token_file, token.error().message));
     }
     credentials.token = *std::move(token);
   }
@@ -78,7 +78,7 @@ Result<Credentials> ReadCredentials(const ClusterConfig& config) {
   auto tls = MakeTlsContext(credentials.files);
   if (!tls) {
     return Fail(tls.error().kind,
-                format("{}; check {}", tls.error().message,
+                Format("{}; check {}", tls.error().message,
                        config.client_certificate_file.empty()
                            ? config.ca_file
                            : config.ca_file + ", " + config.client_certificate_file + " and " +

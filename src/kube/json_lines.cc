@@ -12,7 +12,7 @@ Result<std::vector<std::string>> JsonLines::Feed(std::string_view bytes) {
     const std::size_t end = bytes.find('\n');
     const std::string_view part = bytes.substr(0, end);
     if (part.size() > max_line_ - partial_.size()) {
-      return Fail(ErrorKind::kInvalid, format("a line is longer than {} bytes", max_line_));
+      return Fail(ErrorKind::kInvalid, Format("a line is longer than {} bytes", max_line_));
     }
     partial_ += part;
     if (end == std::string_view::npos) return lines;

@@ -66,7 +66,7 @@ void ListWatch::OnPage(ApiResult result) {
   // Pages without objects count as well: their number is bounded, too.
   if (objects_.size() + ++pages_ > spec_.max_objects) {
     return RetryAfter({ApiErrorKind::kResponse,
-                       format("the list of {} has more than {} objects; check the field selector",
+                       Format("the list of {} has more than {} objects; check the field selector",
                               spec_.path, spec_.max_objects)},
                       list_policy_);
   }

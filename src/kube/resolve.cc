@@ -21,7 +21,7 @@ Result<std::vector<tcp::endpoint>> Resolve(const std::string& host, std::uint16_
   const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
   if (error != 0) {
     return Fail(ErrorKind::kUnavailable,
-                format("cannot resolve {}: {}; check the name and the DNS of this node", host,
+                Format("cannot resolve {}: {}; check the name and the DNS of this node", host,
                        gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, freeaddrinfo);
@@ -36,7 +36,7 @@ Result<std::vector<tcp::endpoint>> Resolve(const std::string& host, std::uint16_
     endpoints.push_back(endpoint);
   }
   if (endpoints.empty()) {
-    return Fail(ErrorKind::kUnavailable, format("{} has no address; check the name", host));
+    return Fail(ErrorKind::kUnavailable, Format("{} has no address; check the name", host));
   }
   return endpoints;
 }

@@ -27,7 +27,7 @@ constexpr std::size_t kMinChunkedEnd = 5;
 
 Failure InvalidResponse(std::string_view problem) {
   return Fail(ErrorKind::kInvalid,
-              format("the response is not valid: {}; {}", problem, kCheckServer));
+              Format("the response is not valid: {}; {}", problem, kCheckServer));
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Status ResponseReader::Parse() {
     }
     if (!parser_->problem.empty()) return InvalidResponse(parser_->problem);
     if (error == http::error::header_limit) {
-      return InvalidResponse(format("its header is longer than {} bytes", limits_.header));
+      return InvalidResponse(Format("its header is longer than {} bytes", limits_.header));
     }
     if (error) return InvalidResponse(Printable(error.message()));
     if (parser_->is_header_done() && !parser_->is_final()) {
@@ -94,7 +94,7 @@ void ResponseReader::Parser::Refuse(std::string text, Error& error) {
 
 void ResponseReader::Parser::on_response_impl(int code, Text, int, Error& error) {
   status = static_cast<unsigned>(code);
-  if (status < 100 || status > 599) Refuse(format("its status is {}", code), error);
+  if (status < 100 || status > 599) Refuse(Format("its status is {}", code), error);
 }
 
 void ResponseReader::Parser::on_field_impl(Field field, Text, Text value, Error& error) {
@@ -104,7 +104,7 @@ void ResponseReader::Parser::on_field_impl(Field field, Text, Text value, Error&
   const bool encodes = field == Field::content_encoding && !beast::iequals(value, "identity");
   const bool transfers = field == Field::transfer_encoding && !beast::iequals(value, "chunked");
   if (encodes || transfers) {
-    Refuse(format("its body has the encoding \"{}\", which was not requested", Truncate(text, 40)),
+    Refuse(Format("its body has the encoding \"{}\", which was not requested", Truncate(text, 40)),
            error);
   }
 }
@@ -116,7 +116,7 @@ void ResponseReader::Parser::on_body_init_impl(const boost::optional<std::uint64
 std::size_t ResponseReader::Parser::on_body_impl(Text text, Error& error) {
   const std::size_t max = status >= 200 && status < 300 ? limits_.body : limits_.body_of_error;
   if (text.size() > max - body_bytes_) {
-    Refuse(format("its body is longer than {} bytes", max), error);
+    Refuse(Format("its body is longer than {} bytes", max), error);
     return 0;
   }
   body_bytes_ += text.size();

@@ -41,7 +41,7 @@ constexpr VerifyHint kVerifyHints[] = {
 
 Failure InvalidFile(std::string_view setting, const error_code& error) {
   return Fail(ErrorKind::kInvalid,
-              format("{} is not a valid PEM file: {}", setting, error.message()));
+              Format("{} is not a valid PEM file: {}", setting, error.message()));
 }
 
 Status UseClientCertificate(ssl::context& context, const TlsFiles& files) {
@@ -53,7 +53,7 @@ Status UseClientCertificate(ssl::context& context, const TlsFiles& files) {
   }
   if (context.use_private_key(boost::asio::buffer(files.client_key), ssl::context::pem, error)) {
     return Fail(ErrorKind::kInvalid,
-                format("the client key cannot be used: {}; it must be a PEM file without a "
+                Format("the client key cannot be used: {}; it must be a PEM file without a "
                        "passphrase and belong to the client certificate",
                        error.message()));
   }
@@ -100,17 +100,17 @@ bool SetTlsHost(SSL* ssl, const ClusterConfig& config) {
 std::string TlsFailureText(const SSL* ssl, const ClusterConfig& config, const error_code& error) {
   const long result = SSL_get_verify_result(ssl);
   if (result == X509_V_OK) {
-    return format(
+    return Format(
         "TLS with {} failed: {}; check that it is the address of a Kubernetes API server{}",
         UrlOf(config), Printable(error.message()),
         config.client_certificate_file.empty()
             ? ""
             : ", and that the API server accepts the client certificate");
   }
-  std::string text = format("the certificate of {} is not valid: {}", UrlOf(config),
+  std::string text = Format("the certificate of {} is not valid: {}", UrlOf(config),
                             X509_verify_cert_error_string(result));
   const auto* hint = std::ranges::find(kVerifyHints, result, &VerifyHint::result);
-  if (hint != std::end(kVerifyHints)) text += format("; {}", hint->hint);
+  if (hint != std::end(kVerifyHints)) text += Format("; {}", hint->hint);
   return text;
 }
 

@@ -43,10 +43,10 @@ std::optional<std::string> VersionOf(const std::vector<JsonMember>& object) {
 }
 
 Failure InvalidEvent(std::string_view problem) {
-  return Fail(ErrorKind::kInvalid, format("an event of the watch {}", problem));
+  return Fail(ErrorKind::kInvalid, Format("an event of the watch {}", problem));
 }
 Failure InvalidList(std::string_view problem) {
-  return Fail(ErrorKind::kInvalid, format("the list {}", problem));
+  return Fail(ErrorKind::kInvalid, Format("the list {}", problem));
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ Result<WatchLine> ParseWatchLine(std::string_view line) {
   const auto* known =
       std::ranges::find(kEventTypes, *type, [](const auto& row) { return row.first; });
   if (known == std::end(kEventTypes)) {
-    return InvalidEvent(format("has the unknown type \"{}\"", Truncate(*type, 20)));
+    return InvalidEvent(Format("has the unknown type \"{}\"", Truncate(*type, 20)));
   }
   return WatchEvent{known->second, std::string(object), *std::move(version)};
 }
@@ -88,7 +88,7 @@ Result<ListPage> ParseListPage(std::string_view body, std::size_t max_objects) {
   // The API server sends null for a list without items in some versions.
   if (items == "null") return page;
   const auto elements = items.empty() ? std::nullopt : ElementsOfJson(items, max_objects);
-  if (!elements) return InvalidList(format("has no items, or more than {}", max_objects));
+  if (!elements) return InvalidList(Format("has no items, or more than {}", max_objects));
   page.objects.reserve(elements->size());
   for (const std::string_view element : *elements) {
     if (!element.starts_with('{')) return InvalidList("has an item that is not an object");

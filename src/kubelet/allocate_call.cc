@@ -30,7 +30,7 @@ void AllocateCall::Begin() {
   if (snapshot_ == nullptr) return Refuse(NothingScannedYet());
   if (containers_.size() > kMaxContainers) {
     return Refuse(Fail(ErrorKind::kInvalid,
-                       format("a call can be for at most {} containers", kMaxContainers)));
+                       Format("a call can be for at most {} containers", kMaxContainers)));
   }
   bool unknown = false;
   status_ = Render(CachedAllocationOn(backend_->allocation, unknown));
@@ -60,7 +60,7 @@ Status AllocateCall::Render(const AllocationContext& context) {
                  *answer_->response.add_container_responses());
     if (answer_->response.ByteSizeLong() > kMaxResponse) {
       return Fail(ErrorKind::kInvalid,
-                  format("the containers of the call would get more than {} bytes", kMaxResponse));
+                  Format("the containers of the call would get more than {} bytes", kMaxResponse));
     }
   }
   return {};

@@ -252,7 +252,7 @@ PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
         const auto channel = TRY(connection->Get(kubelet_socket, peer));
         // Checked after connecting, because a kubelet deletes the sockets before it listens.
         const std::string directory = DirectoryOf(kubelet_socket);
-        if (!SocketIdentity(format("{}/{}", directory, request.endpoint()))) {
+        if (!SocketIdentity(Format("{}/{}", directory, request.endpoint()))) {
           return Fail(ErrorKind::kPrecondition, OwnSocketDeleted(directory));
         }
         v1beta1::Empty response;

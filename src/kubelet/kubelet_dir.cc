@@ -86,7 +86,7 @@ struct KubeletDir::Contents {
       contents.watches =
           adder->Add({NearestDirectory(directory), NearestDirectory(DirectoryOf(directory))});
     }
-    contents.kubelet = SocketIdentity(format("{}/{}", directory, kKubeletSocket));
+    contents.kubelet = SocketIdentity(Format("{}/{}", directory, kKubeletSocket));
     if (!contents.kubelet) contents.why_absent = WhyAbsent(directory);
     if (is_first || (contents.kubelet && contents.kubelet != known)) {
       contents.swept = SweepLeftovers(options.run, directory);
@@ -169,7 +169,7 @@ void KubeletDir::Check() {
   if (!was_starved) {
     log_.Warning("cannot check the kubelet's directory; trying again",
                  {{"path", options_.directory},
-                  {"reason", format("cannot start a thread; {}", kRaiseThreadLimit)}});
+                  {"reason", Format("cannot start a thread; {}", kRaiseThreadLimit)}});
   }
   is_checking_ = false;
   timer_ = loop_.After(ThreadPool::kThreadPause, [this] { Check(); });
@@ -185,7 +185,7 @@ void KubeletDir::OnChecked(const Contents& contents, Loop::Time asked) {
   const bool is_newly_watched = Watch(contents.watches);
   for (const std::string& name : contents.swept) {
     log_.Info("removed stale socket of an earlier run",
-              {{"socket", format("{}/{}", options_.directory, name)}});
+              {{"socket", Format("{}/{}", options_.directory, name)}});
   }
   OnKubeletSocket(contents);
   events_.on_sockets(contents.sockets, asked);

@@ -102,7 +102,7 @@ void ListStreams::Open(ServerCall& call, std::shared_ptr<const Snapshot> first) 
     }
   }
   if (stream == nullptr) {
-    const std::string reason = format(
+    const std::string reason = Format(
         "too many streams are open on this socket ({}); the kubelet needs one, so check which "
         "programs on the node opened the others",
         kMaxStreams);

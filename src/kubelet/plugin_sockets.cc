@@ -60,10 +60,10 @@ std::error_code ForEachPluginSocket(const std::string& directory, F f) {
 
 }  // namespace
 
-std::string NewRun() { return format("{:08x}", std::random_device()()); }
+std::string NewRun() { return Format("{:08x}", std::random_device()()); }
 
 std::string SocketName(std::string_view resource, std::string_view run, std::uint64_t serial) {
-  return format("{}{:016x}-{}-{}{}", kPrefix, StableHash(resource), run, serial, kSuffix);
+  return Format("{}{:016x}-{}-{}{}", kPrefix, StableHash(resource), run, serial, kSuffix);
 }
 
 bool IsSocketName(std::string_view name) { return PartsOf(name).has_value(); }
@@ -95,7 +95,7 @@ PluginSockets SocketsIn(std::string_view run, const std::string& directory) {
 }
 
 std::string OwnSocketDeleted(std::string_view directory) {
-  return format("the plugin socket was deleted; check what deletes sockets in {}", directory);
+  return Format("the plugin socket was deleted; check what deletes sockets in {}", directory);
 }
 
 void RemoveSocketsOf(std::string_view run, const std::string& directory) {

@@ -344,7 +344,7 @@ void ResourcePlugin::OnRegistered(const Status& status) {
 
 /// Logs each distinct failure once until the next registration, up to a maximum.
 void ResourcePlugin::ReportFailure(std::string_view what, const std::string& reason) {
-  last_failure_ = format("{}: {}", what, reason);
+  last_failure_ = Format("{}: {}", what, reason);
   if (logged_failures_.size() == kMaxFailuresLogged ||
       !logged_failures_.insert(last_failure_).second)
     return;

@@ -31,7 +31,7 @@ Result<AdmissionStart> StartAdmission(KubeletProfile profile, const ContainerKey
   if (table == nullptr && !allocated) return AdmissionStart::kWithout;
   if (held != nullptr && held->ids.size() != wanted) {
     return Refuse(
-        format("pod \"{}\" container \"{}\" changed request for resource \"{}\" from {} "
+        Format("pod \"{}\" container \"{}\" changed request for resource \"{}\" from {} "
                "to {}",
                key.pod, key.container, key.resource, held->ids.size(), wanted));
   }
@@ -39,21 +39,21 @@ Result<AdmissionStart> StartAdmission(KubeletProfile profile, const ContainerKey
   if (profile == KubeletProfile::kAsync) {
     if (nothing_needed) return AdmissionStart::kReuse;
     if (table == nullptr) {
-      return Refuse(format("can't allocate unregistered device {}", key.resource));
+      return Refuse(Format("can't allocate unregistered device {}", key.resource));
     }
     return AdmissionStart::kChoose;
   }
   if (table == nullptr) {
-    return Refuse(format("cannot allocate unregistered device {}", key.resource));
+    return Refuse(Format("cannot allocate unregistered device {}", key.resource));
   }
   if (table->healthy().empty()) {
     return Refuse(
-        format("no healthy devices present; cannot allocate unhealthy devices {}", key.resource));
+        Format("no healthy devices present; cannot allocate unhealthy devices {}", key.resource));
   }
   if (held != nullptr &&
       !std::all_of(held->ids.begin(), held->ids.end(),
                    [&](const std::string& id) { return table->healthy().contains(id); })) {
-    return Refuse(format(
+    return Refuse(Format(
         "previously allocated devices are no longer healthy; cannot allocate unhealthy devices {}",
         key.resource));
   }
@@ -75,7 +75,7 @@ Result<DeviceChoice> BeginChoice(const std::string& resource, std::size_t wanted
   }
   if (available.size() < wanted) {
     return Refuse(
-        format("requested number of devices unavailable for {}. Requested: {}, Available: {}",
+        Format("requested number of devices unavailable for {}. Requested: {}, Available: {}",
                resource, wanted, available.size()));
   }
   for (auto* ids : {&available, &aligned, &unaligned, &other}) Shuffle(*ids, random);

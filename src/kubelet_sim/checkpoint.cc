@@ -94,19 +94,19 @@ Status WriteStateFile(const std::string& directory, const std::string& name,
                       const std::string& text) {
   std::string temporary = directory + "/.XXXXXX";
   const UniqueFd fd(mkostemp(temporary.data(), O_CLOEXEC));
-  if (!fd) return FailErrno(format("cannot create a file in {}", directory), errno);
+  if (!fd) return FailErrno(Format("cannot create a file in {}", directory), errno);
   Status written = WriteAll(fd.get(), text);
   if (written && fsync(fd.get()) != 0) written = FailErrno("cannot sync the checkpoint", errno);
-  const std::string path = format("{}/{}", directory, name);
+  const std::string path = Format("{}/{}", directory, name);
   if (written && rename(temporary.c_str(), path.c_str()) != 0) {
-    written = FailErrno(format("cannot rename to {}", path), errno);
+    written = FailErrno(Format("cannot rename to {}", path), errno);
   }
   if (!written) unlink(temporary.c_str());
   return written;
 }
 
 std::string ReadStateFile(const std::string& directory, const std::string& name) {
-  std::ifstream file(format("{}/{}", directory, name), std::ios::binary);
+  std::ifstream file(Format("{}/{}", directory, name), std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

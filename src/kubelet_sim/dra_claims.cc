@@ -79,16 +79,16 @@ Status CheckClaimAnswers(const std::string& rpc, const std::vector<SimClaim>& cl
                                     [&uid = uid](const SimClaim& c) { return c.uid == uid; });
     if (claim == claims.end()) {
       return Fail(ErrorKind::kUnavailable,
-                  format("{} returned result for unknown claim UID {}", rpc, uid));
+                  Format("{} returned result for unknown claim UID {}", rpc, uid));
     }
     if (!answer.error.empty()) {
       return Fail(ErrorKind::kUnavailable,
-                  format("{} failed for ResourceClaim {}: {}", rpc, claim->name, answer.error));
+                  Format("{} failed for ResourceClaim {}: {}", rpc, claim->name, answer.error));
     }
   }
   if (answers.size() < claims.size()) {
     return Fail(ErrorKind::kUnavailable,
-                format("{} skipped {} ResourceClaims", rpc, claims.size() - answers.size()));
+                Format("{} skipped {} ResourceClaims", rpc, claims.size() - answers.size()));
   }
   return {};
 }
@@ -99,7 +99,7 @@ Result<std::vector<SimClaim>> DraClaims::BeginPrepare(const std::string& pod,
     const auto old = entries_.find(KeyOf(claim));
     if (old == entries_.end() || old->second.claim.uid == claim.uid) continue;
     return Fail(ErrorKind::kPrecondition,
-                format("old ResourceClaim with same name {} and different UID {} still exists",
+                Format("old ResourceClaim with same name {} and different UID {} still exists",
                        claim.name, old->second.claim.uid));
   }
   std::vector<SimClaim> unprepared;
@@ -181,7 +181,7 @@ Result<DraClaims> DraClaims::Decode(const std::string& text) {
     }
     return claims;
   } catch (const DraJson::exception& error) {
-    return Fail(ErrorKind::kInvalid, format("the checkpoint is corrupt: {}", error.what()));
+    return Fail(ErrorKind::kInvalid, Format("the checkpoint is corrupt: {}", error.what()));
   }
 }
 

@@ -12,7 +12,7 @@ Status DraDrivers::Add(const std::string& driver, DraInstance instance, Time now
   for (const DraInstance& other : instances) {
     if (other.endpoint != instance.endpoint) continue;
     return Fail(ErrorKind::kPrecondition,
-                format("endpoint {} already registered for DRA driver plugin {}", instance.endpoint,
+                Format("endpoint {} already registered for DRA driver plugin {}", instance.endpoint,
                        driver));
   }
   instances.push_back(std::move(instance));

@@ -29,9 +29,9 @@ std::string GoList(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names) {
     if (!list.empty()) list += ' ';
-    list += format("\"{}\"", name);
+    list += Format("\"{}\"", name);
   }
-  return format("[{}]", list);
+  return Format("[{}]", list);
 }
 
 Result<DraApi> ChoosePluginService(DraProfile profile, const std::vector<std::string>& supported) {
@@ -50,7 +50,7 @@ Result<DraApi> ChoosePluginService(DraProfile profile, const std::vector<std::st
   }
   return Fail(
       ErrorKind::kInvalid,
-      format("none of services supported by the plugin ({}) are supported by the kubelet ({})",
+      Format("none of services supported by the plugin ({}) are supported by the kubelet ({})",
              GoList(supported), GoList(known)));
 }
 
@@ -72,14 +72,14 @@ Result<DraServices> CheckPluginInfo(DraProfile profile, const std::string& socke
   if (info.type != "DRAPlugin") {
     return Fail(
         ErrorKind::kInvalid,
-        format("RegisterPlugin error -- no handler registered for plugin type: {} at socket {}",
+        Format("RegisterPlugin error -- no handler registered for plugin type: {} at socket {}",
                info.type, socket));
   }
   const auto plugin = ChoosePluginService(profile, info.supported_versions);
   if (!plugin) {
     return Fail(
         ErrorKind::kInvalid,
-        format("RegisterPlugin error -- plugin validation failed with err: invalid supported "
+        Format("RegisterPlugin error -- plugin validation failed with err: invalid supported "
                "gRPC versions of DRA driver plugin {} at endpoint {}: {}",
                info.name, info.endpoint, plugin.error().message));
   }

@@ -47,7 +47,7 @@ Result<std::shared_ptr<DraRun>> DraRun::Begin(const DraSimOptions& options,
   DraRun* const raw = run.get();
   run->threads_.Spawn([raw] { raw->RunWipes(); });
   run->watcher_ = TRY(PluginWatcher::Start(
-      format("{}/{}", options.kubelet_root, kPluginRegistry),
+      Format("{}/{}", options.kubelet_root, kPluginRegistry),
       {.found = [raw](const std::string& socket) { raw->OnFound(socket); },
        .removed = [raw](const std::string& socket) { raw->OnRemoved(socket); }}));
   return run;
@@ -166,13 +166,13 @@ DraRun::Attempt DraRun::Register(const PluginPtr& plugin) {
     if (state_->fault == DraRegistrationFault::kReject) rejection = state_->fault_text;
   }
   if (const Status dialed = channel->Dial(options_.dial_timeout); !dialed) {
-    return {format("RegisterPlugin error -- dial failed at socket {}, err: {}", plugin->socket,
+    return {Format("RegisterPlugin error -- dial failed at socket {}, err: {}", plugin->socket,
                    dialed.error().message),
             true};
   }
   auto info = GetPluginInfo(*channel, options_.info_timeout);
   if (!info) {
-    return {format("RegisterPlugin error -- failed to get plugin info using RPC GetInfo at socket "
+    return {Format("RegisterPlugin error -- failed to get plugin info using RPC GetInfo at socket "
                    "{}, err: {}",
                    plugin->socket, info.error().message),
             true};
@@ -188,7 +188,7 @@ DraRun::Attempt DraRun::Register(const PluginPtr& plugin) {
   // The plugin is notified after it was added, so that its status is that of the kubelet.
   const Status notified = NotifyRegistration(*channel, attempt.error, options_.notify_timeout);
   if (!notified) {
-    attempt.error = format(
+    attempt.error = Format(
         "RegisterPlugin error -- failed to send registration status at socket "
         "{}, err: {}: {}",
         plugin->socket, attempt.error, notified.error().message);
@@ -205,7 +205,7 @@ std::string DraRun::Connect(const PluginPtr& plugin, const SimPluginInfo& info,
   const Status added =
       drivers_.Add(info.name, {id, info.endpoint, services, false}, SteadyClock::now());
   if (!added) {
-    return format("RegisterPlugin error -- plugin registration failed with err: {}",
+    return Format("RegisterPlugin error -- plugin registration failed with err: {}",
                   added.error().message);
   }
   plugin->driver = info.name;

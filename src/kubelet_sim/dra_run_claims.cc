@@ -13,7 +13,7 @@ namespace {
 
 /// Adds the operation to an error, as in the event of the pod.
 Failure Because(const char* operation, const Error& error) {
-  return Fail(error.kind, format("{}: {}", operation, error.message));
+  return Fail(error.kind, Format("{}: {}", operation, error.message));
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ Result<DraRun::Target> DraRun::TargetOf(const std::string& driver) const {
   for (const auto& [socket, plugin] : plugins_) {
     if (id && plugin->id == *id) return Target{plugin->channel, plugin->services.plugin};
   }
-  return Fail(ErrorKind::kPrecondition, format("DRA driver {} is not registered", driver));
+  return Fail(ErrorKind::kPrecondition, Format("DRA driver {} is not registered", driver));
 }
 
 void DraRun::CancelCalls(const std::string& driver) {

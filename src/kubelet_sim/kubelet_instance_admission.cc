@@ -14,7 +14,7 @@ Result<Admitted> KubeletInstance::Admit(const ContainerKey& key, std::size_t wan
   auto admitted = Admitting(key, wanted, numa);
   if (admitted) return admitted;
   return Fail(admitted.error().kind,
-              format("UnexpectedAdmissionError: Allocate failed due to {}, which is unexpected",
+              Format("UnexpectedAdmissionError: Allocate failed due to {}, which is unexpected",
                      admitted.error().message));
 }
 
@@ -62,7 +62,7 @@ Result<std::vector<std::string>> KubeletInstance::Prefer(const std::string& reso
     if (choice.available.empty()) return std::vector<std::string>{};
     if (primary == nullptr) {
       return Fail(ErrorKind::kPrecondition,
-                  format("endpoint not found in cache for a registered resource: {}", resource));
+                  Format("endpoint not found in cache for a registered resource: {}", resource));
     }
     if (!primary->options.get_preferred_allocation_available) return std::vector<std::string>{};
     client = FindClient(primary->client);
@@ -90,11 +90,11 @@ Result<v1beta1::ContainerAllocateResponse> KubeletInstance::Allocate(
     const std::lock_guard lock(state_->mutex);
     const Registry::Endpoint* const primary = registry_.Primary(resource);
     if (primary == nullptr) {
-      return Fail(ErrorKind::kPrecondition, format("unknown Device Plugin {}", resource));
+      return Fail(ErrorKind::kPrecondition, Format("unknown Device Plugin {}", resource));
     }
     client = FindClient(primary->client);
     if (primary->stopped || !client) {
-      return Fail(ErrorKind::kPrecondition, format("endpoint {} has been stopped", resource));
+      return Fail(ErrorKind::kPrecondition, Format("endpoint {} has been stopped", resource));
     }
   }
   v1beta1::AllocateRequest request;

@@ -34,13 +34,13 @@ Status KubeletInstance::PreStart(const std::string& resource, const std::vector<
     const Registry::Endpoint* const primary = registry_.Primary(resource);
     if (primary == nullptr) {
       return Fail(ErrorKind::kPrecondition,
-                  format("endpoint not found in cache for a registered resource: {}", resource));
+                  Format("endpoint not found in cache for a registered resource: {}", resource));
     }
     if (!primary->options.pre_start_required) return {};
     client = FindClient(primary->client);
     if (primary->stopped || !client) {
       return Fail(ErrorKind::kPrecondition,
-                  format("{}endpoint {} has been stopped", failed, resource));
+                  Format("{}endpoint {} has been stopped", failed, resource));
     }
   }
   v1beta1::PreStartContainerRequest request;

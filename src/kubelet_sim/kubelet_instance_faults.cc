@@ -35,7 +35,7 @@ Status KubeletInstance::OpenExtraStreams(const std::string& resource, int n, boo
     const std::lock_guard lock(state_->mutex);
     const Registry::Endpoint* const primary = registry_.Primary(resource);
     if (ending_ || primary == nullptr || primary->stopped) {
-      return Fail(ErrorKind::kPrecondition, format("no plugin is connected for {}", resource));
+      return Fail(ErrorKind::kPrecondition, Format("no plugin is connected for {}", resource));
     }
     extra->client = std::make_shared<PluginClient>(
         primary->path, *options_.authority, reading ? FlowCredit::kUsual : FlowCredit::kLeast);

@@ -66,7 +66,7 @@ Result<std::unique_ptr<KubeletSim>> KubeletSim::Create(KubeletSimOptions options
   for (const std::string& path : {impl->socket_path, impl->options.pod_resources}) {
     if (path.size() <= kMaxSocketPath) continue;
     return Fail(ErrorKind::kInvalid,
-                format("{}: longer than the {} bytes of a socket path", path, kMaxSocketPath));
+                Format("{}: longer than the {} bytes of a socket path", path, kMaxSocketPath));
   }
   return std::unique_ptr<KubeletSim>(new KubeletSim(std::move(impl)));
 }

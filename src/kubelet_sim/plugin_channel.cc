@@ -98,7 +98,7 @@ std::optional<grpc_connectivity_state> PluginChannel::AwaitChange(grpc_connectiv
 }
 
 Failure PluginChannel::GoFailure(const grpc::Status& status) {
-  return Fail(ErrorKind::kUnavailable, format("rpc error: code = {} desc = {}",
+  return Fail(ErrorKind::kUnavailable, Format("rpc error: code = {} desc = {}",
                                               GoName(status.error_code()), status.error_message()));
 }
 

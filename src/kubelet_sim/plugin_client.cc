@@ -130,7 +130,7 @@ std::string PluginClient::Watch(const OnList& on_list) {
     on_list(ToDevices(message));
   }
   const grpc::Status status = stream.Finish();
-  return format("{}: {}", GoName(status.error_code()), status.error_message());
+  return Format("{}: {}", GoName(status.error_code()), status.error_message());
 }
 
 bool PluginClient::WaitToRead() {

@@ -33,7 +33,7 @@ Status PreparePluginDirectory(const std::string& directory, KubeletCleanup clean
   }
   if (error) {
     return Fail(ErrorKind::kUnavailable,
-                format("cannot prepare {}: {}", directory, error.message()));
+                Format("cannot prepare {}: {}", directory, error.message()));
   }
   return {};
 }

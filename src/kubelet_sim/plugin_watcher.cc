@@ -42,7 +42,7 @@ Result<std::unique_ptr<PluginWatcher>> PluginWatcher::Start(const std::string& d
   std::filesystem::create_directories(directory, error);
   if (error) {
     return Fail(ErrorKind::kUnavailable,
-                format("cannot create {}: {}", directory, error.message()));
+                Format("cannot create {}: {}", directory, error.message()));
   }
   std::unique_ptr<PluginWatcher> watcher(new PluginWatcher(directory, std::move(events)));
   PluginWatcher* const raw = watcher.get();
@@ -70,7 +70,7 @@ PluginWatcher::~PluginWatcher() {
 void PluginWatcher::OnChange(const std::string& directory, std::string_view name) {
   if (name.empty()) return Scan();
   if (name.starts_with('.')) return;
-  const std::string path = format("{}/{}", directory, name);
+  const std::string path = Format("{}/{}", directory, name);
   std::error_code ignored;
   if (std::filesystem::symlink_status(path, ignored).type() ==
       std::filesystem::file_type::directory) {

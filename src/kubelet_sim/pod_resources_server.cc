@@ -75,7 +75,7 @@ class PodResourcesServer::Service : public grpc::CallbackGenericService {
     const bool served =
         (method == kV1 && now != PodResourcesFault::kOnlyV1alpha1) || method == kV1alpha1;
     if (!served || now == PodResourcesFault::kUnimplemented) {
-      return call.Refuse(grpc::StatusCode::UNIMPLEMENTED, format("unknown method {}", method));
+      return call.Refuse(grpc::StatusCode::UNIMPLEMENTED, Format("unknown method {}", method));
     }
     switch (now) {
       case PodResourcesFault::kHang: return;

@@ -48,18 +48,18 @@ bool IsExtendedResourceName(std::string_view name) {
   const bool native = name.find('/') == std::string_view::npos ||
                       name.find("kubernetes.io/") != std::string_view::npos;
   if (native || name.starts_with("requests.")) return false;
-  return IsQualifiedName(format("requests.{}", name));
+  return IsQualifiedName(Format("requests.{}", name));
 }
 
 Status CheckRegister(std::string_view version, std::string_view resource) {
   if (version != "v1beta1") {
     return Fail(ErrorKind::kInvalid,
-                format("requested API version \"{}\" is not supported by kubelet. Supported "
+                Format("requested API version \"{}\" is not supported by kubelet. Supported "
                        "version is [\"v1beta1\"]",
                        version));
   }
   if (!IsExtendedResourceName(resource)) {
-    return Fail(ErrorKind::kInvalid, format("the ResourceName \"{}\" is invalid", resource));
+    return Fail(ErrorKind::kInvalid, Format("the ResourceName \"{}\" is invalid", resource));
   }
   return {};
 }

@@ -38,7 +38,7 @@ Status Registry::Check(const std::string& resource, const std::string& path) con
   if (profile_ != KubeletProfile::kMulti || entry == entries_.end()) return {};
   for (const Endpoint& endpoint : entry->second.endpoints) {
     if (endpoint.path == path && !endpoint.stopped) {
-      return Fail(ErrorKind::kPrecondition, format("device plugin already connected: {}", path));
+      return Fail(ErrorKind::kPrecondition, Format("device plugin already connected: {}", path));
     }
   }
   return {};

@@ -28,7 +28,7 @@ Result<std::unique_ptr<SocketListener>> SocketListener::Create(
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) {
-    return Fail(ErrorKind::kInvalid, format("{} is too long for a socket path", path));
+    return Fail(ErrorKind::kInvalid, Format("{} is too long for a socket path", path));
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -36,7 +36,7 @@ Result<std::unique_ptr<SocketListener>> SocketListener::Create(
   if (!listening || !stop) return FailErrno("cannot create a socket", errno);
   if (bind(listening.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       listen(listening.get(), SOMAXCONN) != 0) {
-    return FailErrno(format("cannot listen on {}", path), errno);
+    return FailErrno(Format("cannot listen on {}", path), errno);
   }
   return std::unique_ptr<SocketListener>(new SocketListener(std::move(listening), std::move(stop),
                                                             accept_delay, std::move(on_accept)));

@@ -78,15 +78,15 @@ std::size_t CountParts(std::string_view text, bool (*test)(std::string_view)) {
 
 Result<AttributeValue> ParseAttribute(AttributeType type, const std::string& text) {
   if (text.size() > kMaxAttributeText) {
-    return Fail(ErrorKind::kInvalid, format("\"{}\" has {} bytes, and the API server accepts {}",
+    return Fail(ErrorKind::kInvalid, Format("\"{}\" has {} bytes, and the API server accepts {}",
                                             Truncate(text, 80), text.size(), kMaxAttributeText));
   }
   if (!IsPrintable(text)) {
-    return Fail(ErrorKind::kInvalid, format("\"{}\" is not printable UTF-8", Truncate(text, 80)));
+    return Fail(ErrorKind::kInvalid, Format("\"{}\" is not printable UTF-8", Truncate(text, 80)));
   }
   auto value = ValueOf(type, text);
   if (!value) {
-    return Fail(ErrorKind::kInvalid, format("\"{}\" is not {}", text, Description(type)));
+    return Fail(ErrorKind::kInvalid, Format("\"{}\" is not {}", text, Description(type)));
   }
   return *std::move(value);
 }
@@ -97,10 +97,10 @@ std::optional<std::string> ProblemWithAttributeName(std::string_view name,
   if (const auto slash = name.find('/'); slash != std::string_view::npos) {
     const std::string_view domain = name.substr(0, slash);
     if (domain == driver) {
-      return format("write the name without \"{}/\", which is the default", driver);
+      return Format("write the name without \"{}/\", which is the default", driver);
     }
     if (domain.size() > kMaxDomain || !IsDnsSubdomain(domain)) {
-      return format("the part before the slash must be a lower-case domain of at most {} bytes",
+      return Format("the part before the slash must be a lower-case domain of at most {} bytes",
                     kMaxDomain);
     }
     identifier.remove_prefix(slash + 1);
@@ -108,13 +108,13 @@ std::optional<std::string> ProblemWithAttributeName(std::string_view name,
   const auto fits = [](char c) { return IsAlnum(c) || c == '_'; };
   if (identifier.empty() || identifier.size() > kMaxAttributeName || IsDigit(identifier.front()) ||
       !std::ranges::all_of(identifier, fits)) {
-    return format(
+    return Format(
         "the name of an attribute must be 1 to {} letters, digits and \"_\", and must not "
         "begin with a digit",
         kMaxAttributeName);
   }
   if (std::ranges::count(kReservedAttributes, name) > 0) {
-    return format(
+    return Format(
         "\"{}\" is set by Patchbay, because device classes select by it; choose another "
         "name",
         name);

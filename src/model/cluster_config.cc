@@ -99,7 +99,7 @@ std::optional<ClusterProblem> SetServer(const std::string& server, PlainHttp pla
   config.uses_tls = !rest.starts_with(kHttp);
   if (config.uses_tls && !rest.starts_with(kHttps)) {
     return ClusterProblem{
-        "server", format("server must begin with https://, not \"{}\"", Truncate(rest, 200)),
+        "server", Format("server must begin with https://, not \"{}\"", Truncate(rest, 200)),
         std::string(kServerExample)};
   }
   rest.remove_prefix(config.uses_tls ? kHttps.size() : kHttp.size());
@@ -108,7 +108,7 @@ std::optional<ClusterProblem> SetServer(const std::string& server, PlainHttp pla
   if (!SetAuthority(rest, config)) {
     return ClusterProblem{
         "server",
-        format("server must be a scheme, a host and a port, without a path or user, not \"{}\"",
+        Format("server must be a scheme, a host and a port, without a path or user, not \"{}\"",
                Truncate(server, 200)),
         std::string(kServerExample)};
   }
@@ -129,7 +129,7 @@ void AddFileProblems(const ClusterConfig& config, ClusterProblems& problems) {
   for (const auto& [name, path] : files) {
     if (!path.empty() && !IsShortestPath(path)) {
       problems.push_back(
-          {name, format("{} must be an absolute path, not \"{}\"", name, Truncate(path, 200)),
+          {name, Format("{} must be an absolute path, not \"{}\"", name, Truncate(path, 200)),
            "begin with \"/\", and write no \"..\", \".\" or \"//\""});
     }
   }
@@ -170,16 +170,16 @@ Result<ClusterConfig> ClusterConfigInPod(std::string_view host, std::string_view
   }
   ClusterConfig config;
   if (!SetHost(host, config)) {
-    return Fail(ErrorKind::kInvalid, format("KUBERNETES_SERVICE_HOST must be an IP address or a "
+    return Fail(ErrorKind::kInvalid, Format("KUBERNETES_SERVICE_HOST must be an IP address or a "
                                             "DNS name, not \"{}\"",
                                             Truncate(host, 200)));
   }
   if (!SetPort(port, config)) {
     return Fail(ErrorKind::kInvalid,
-                format("KUBERNETES_SERVICE_PORT must be a port, not \"{}\"", Truncate(port, 20)));
+                Format("KUBERNETES_SERVICE_PORT must be a port, not \"{}\"", Truncate(port, 20)));
   }
-  config.ca_file = format("{}/ca.crt", directory);
-  config.token_file = format("{}/token", directory);
+  config.ca_file = Format("{}/ca.crt", directory);
+  config.token_file = Format("{}/token", directory);
   return config;
 }
 
@@ -205,13 +205,13 @@ Result<ClusterConfig> ClusterConfigFrom(const ClusterSettings& settings, PlainHt
   auto config = CheckCluster(settings, plain_http);
   if (config) return *std::move(config);
   const ClusterProblem& first = config.error().front();
-  return Fail(ErrorKind::kInvalid, format("{}; {}", first.message, first.hint));
+  return Fail(ErrorKind::kInvalid, Format("{}; {}", first.message, first.hint));
 }
 
 std::string HostAndPort(const ClusterConfig& config) {
   const bool needs_brackets = config.host.find(':') != std::string::npos;
-  return needs_brackets ? format("[{}]:{}", config.host, config.port)
-                        : format("{}:{}", config.host, config.port);
+  return needs_brackets ? Format("[{}]:{}", config.host, config.port)
+                        : Format("{}:{}", config.host, config.port);
 }
 
 std::string UrlOf(const ClusterConfig& config) {

@@ -10,19 +10,19 @@ namespace patchbay {
 Status CheckDriverName(std::string_view name) {
   if (name.size() > kMaxDriverName) {
     return Fail(ErrorKind::kInvalid,
-                format("the driver name \"{}\" is longer than {} bytes; choose a shorter one",
+                Format("the driver name \"{}\" is longer than {} bytes; choose a shorter one",
                        Truncate(name, kMaxDriverName), kMaxDriverName));
   }
   if (!IsDnsSubdomain(name)) {
     return Fail(ErrorKind::kInvalid,
-                format("the driver name \"{}\" is not a valid DNS name; it must consist of "
+                Format("the driver name \"{}\" is not a valid DNS name; it must consist of "
                        "lowercase letters, digits, \"-\" and \".\", such as patchbay.dev",
                        Printable(name)));
   }
   if (IsDigit(name.front())) {
     return Fail(
         ErrorKind::kInvalid,
-        format("the driver name \"{}\" must begin with a letter, because CDI devices are named "
+        Format("the driver name \"{}\" must begin with a letter, because CDI devices are named "
                "after it; choose a name such as patchbay.dev",
                name));
   }

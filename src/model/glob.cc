@@ -92,7 +92,7 @@ Parsed<Glob::Components> ParseComponents(const std::string& path, std::string_vi
     auto name = NamePattern::Compile(part);
     if (!name) return Malformed(offset + name.error().offset, name.error().message);
     if (name->literal() && (name->text() == "." || name->text() == "..")) {
-      return Malformed(offset, format("a path cannot contain \"{}\"", name->text()));
+      return Malformed(offset, Format("a path cannot contain \"{}\"", name->text()));
     }
     const bool any_depth = part == "**";
     // A repeated "**" does not change what matches.
@@ -186,7 +186,7 @@ bool MatchesAny(const std::vector<NamePattern>& patterns, const std::string& nam
 Parsed<Glob> Glob::Compile(std::string_view pattern) {
   if (!pattern.starts_with('/')) return Malformed(0, "a path pattern must start with \"/\"");
   if (pattern.size() > kMaxPattern) {
-    return Malformed(kMaxPattern, format("the pattern is longer than {} bytes", kMaxPattern));
+    return Malformed(kMaxPattern, Format("the pattern is longer than {} bytes", kMaxPattern));
   }
   if (const auto nul = pattern.find('\0'); nul != std::string_view::npos) {
     return Malformed(nul, "a path cannot contain a NUL byte");
@@ -205,7 +205,7 @@ Parsed<Glob> Glob::Compile(std::string_view pattern) {
   }
   std::vector<std::string> expanded;
   if (!ExpandBraces(pattern, expanded)) {
-    return Malformed(0, format("the braces expand to more than {} alternatives", kMaxAlternatives));
+    return Malformed(0, Format("the braces expand to more than {} alternatives", kMaxAlternatives));
   }
 
   Glob glob;

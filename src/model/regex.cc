@@ -116,7 +116,8 @@ bool Regex::Match(std::string_view path, Captures& captures) const {
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const re2::StringPiece& value = submatches[static_cast<std::size_t>(groups_[i])];
-    if (value.data() != nullptr) captures.emplace_back(names_[i], value.as_string());
+    if (value.data() != nullptr)
+      captures.emplace_back(names_[i], std::string(value.data(), value.size()));
   }
   return true;
 }

@@ -25,10 +25,10 @@ const Template::Span* FieldAt(const TemplateShape& shape, std::size_t offset) {
 Failure BreaksRule(const Template& compiled, const TemplateShape& shape, const SyntaxError& problem,
                    std::string_view what) {
   std::string message =
-      format("{} \"{}\": {}", what, Truncate(compiled.text(), kShownTemplate), problem.message);
+      Format("{} \"{}\": {}", what, Truncate(compiled.text(), kShownTemplate), problem.message);
   if (const Template::Span* field = FieldAt(shape, problem.offset)) {
     const auto value = std::string_view(shape.text).substr(field->begin, field->end - field->begin);
-    message += format(
+    message += Format(
         "; {{{}}} is \"{}\" here: use another variable, such as {}, or match only "
         "devices whose value fits",
         field->name, Truncate(value, kShownValue),
@@ -47,7 +47,7 @@ Result<TemplateShape> CheckedShape(const Template& compiled, const Variables& va
 Problem ProblemWithRenderedEnvName(const TemplateShape& name) {
   if (auto problem = ProblemWithEnvName(name)) return problem;
   if (!IsReservedEnv(name.text)) return std::nullopt;
-  return SyntaxError{0, format("the environment variable {} controls which programs or libraries "
+  return SyntaxError{0, Format("the environment variable {} controls which programs or libraries "
                                "run",
                                name.text)};
 }

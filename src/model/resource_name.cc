@@ -14,7 +14,7 @@ std::optional<std::string> ProblemWithLabel(std::string_view label) {
   const auto fits = [](char c) { return IsLower(c) || IsDigit(c) || c == '-'; };
   if (!std::all_of(label.begin(), label.end(), fits) || label.front() == '-' ||
       label.back() == '-') {
-    return format("\"{}\" before the slash is not a lower-case DNS label", label);
+    return Format("\"{}\" before the slash is not a lower-case DNS label", label);
   }
   return std::nullopt;
 }

@@ -15,7 +15,7 @@ Parsed<Template::Field> ParseField(std::string_view body, std::size_t offset) {
   const std::string_view name = body.substr(0, colon);
   if (name.empty()) return Malformed(offset, "a variable's name is missing between the braces");
   if (!std::all_of(name.begin(), name.end(), IsNameByte)) {
-    return Malformed(offset, format("\"{}\" is not the name of a variable", name));
+    return Malformed(offset, Format("\"{}\" is not the name of a variable", name));
   }
   if (name.front() >= '0' && name.front() <= '9') {
     return Malformed(offset, "use variable names, not positions");
@@ -67,7 +67,7 @@ Result<std::string> Template::Render(const Variables& variables, std::vector<Spa
     const Field& field = fields_[i];
     const auto found = variables.Lookup(field.name);
     if (!found) {
-      return Fail(ErrorKind::kInvalid, format("no value for \"{}\"", field.name));
+      return Fail(ErrorKind::kInvalid, Format("no value for \"{}\"", field.name));
     }
     const std::size_t begin = out.size();
     const auto* text = std::get_if<std::string_view>(&found->value);
@@ -82,7 +82,7 @@ Result<std::string> Template::Render(const Variables& variables, std::vector<Spa
   out += literals_.back();
   if (out.size() > kMaxResult) {
     return Fail(ErrorKind::kInvalid,
-                format("\"{}\" renders to more than {} bytes", text_, kMaxResult));
+                Format("\"{}\" renders to more than {} bytes", text_, kMaxResult));
   }
   return out;
 }

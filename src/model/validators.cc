@@ -61,13 +61,13 @@ bool IsFromConfiguration(const Template::Span& field) {
 
 Problem CheckName(const TemplateShape& shape, ShapePart part, std::string_view what,
                   const Alphabet& alphabet) {
-  if (part.text.empty()) return At(shape, part.start, format("{} is empty", what));
+  if (part.text.empty()) return At(shape, part.start, Format("{} is empty", what));
   for (std::size_t i = 0; i < part.text.size(); ++i) {
     const char c = part.text[i];
     const bool fits = alphabet.inside(c) && (i > 0 || alphabet.first(c)) &&
                       (i + 1 < part.text.size() || alphabet.last(c));
     if (!IsField(c) && !fits) {
-      return At(shape, part.start + i, format("{} {}", what, alphabet.words));
+      return At(shape, part.start + i, Format("{} {}", what, alphabet.words));
     }
   }
   return std::nullopt;
@@ -85,7 +85,7 @@ Problem CheckDnsSubdomain(const TemplateShape& shape, ShapePart part, std::strin
                                       [](char c) { return IsLower(c) || IsDigit(c); },
                                       "must be a DNS name in lower case"};
   if (LiteralSize(part.text) > 253) {
-    return At(shape, part.start, format("{} is longer than 253 bytes", what));
+    return At(shape, part.start, Format("{} is longer than 253 bytes", what));
   }
   while (true) {
     const auto dot = part.text.find('.');
@@ -128,7 +128,7 @@ Problem CheckComponent(const TemplateShape& path, std::size_t start, std::size_t
   return At(path, start,
             component == "."
                 ? "a variable must not make a component of a path \".\""
-                : format("a component of a path is limited to {} bytes", kMaxComponent));
+                : Format("a component of a path is limited to {} bytes", kMaxComponent));
 }
 
 struct ReservedEnv {
@@ -202,7 +202,7 @@ Problem ProblemWithPath(const TemplateShape& path) {
     if (field.origin != Origin::kDevice || !IsKnown(path, field)) continue;
     if (IsSafeComponent(ValueOf(path, field))) continue;
     return At(path, field.begin,
-              format("text from a device can only fill one component of a path, with 1 to {} "
+              Format("text from a device can only fill one component of a path, with 1 to {} "
                      "letters, digits, spaces and ._:@+,=~%#-",
                      kMaxComponent));
   }

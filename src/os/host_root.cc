@@ -200,7 +200,7 @@ Status HostRoot::TryOpen(std::string_view real_path) const {
       open(Local(real_path).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (fd || errno == EBUSY) return {};
   const bool is_right_missing = errno == EACCES || errno == EPERM;
-  Failure failure = FailErrno(format("cannot open {}", real_path), errno);
+  Failure failure = FailErrno(Format("cannot open {}", real_path), errno);
   if (is_right_missing) failure.value().kind = ErrorKind::kPrecondition;
   return failure;
 }
@@ -242,7 +242,7 @@ Result<std::string> HostRoot::Contents(const std::string& resolved, std::size_t 
     text.append(buffer.data(), static_cast<std::size_t>(length));
     if (text.size() > max_bytes) {
       return Fail(ErrorKind::kInvalid,
-                  format("{} contains more than {} bytes", resolved, max_bytes));
+                  Format("{} contains more than {} bytes", resolved, max_bytes));
     }
   }
 }

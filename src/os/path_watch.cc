@@ -58,7 +58,7 @@ Result<std::unique_ptr<PathWatch>> PathWatch::Create(Loop& loop, ThreadPool& poo
     const fs::path full = fs::absolute(path, error);
     if (error) {  // an empty path would mean the root
       lost.push_back({ErrorKind::kUnavailable,
-                      format("cannot watch {}: the working directory was removed ({})", path,
+                      Format("cannot watch {}: the working directory was removed ({})", path,
                              error.message())});
     } else {
       absolute.push_back(full);

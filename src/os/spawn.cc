@@ -162,7 +162,7 @@ void SpawnAndReport(const std::shared_ptr<Start>& start) {
 /// Returns the child process of a thread that is in posix_spawn, or 0 if it has none. Returns
 /// nothing if the kernel does not report it (CONFIG_PROC_CHILDREN).
 std::optional<pid_t> ChildOf(pid_t thread) {
-  std::ifstream children(format("/proc/self/task/{}/children", thread));
+  std::ifstream children(Format("/proc/self/task/{}/children", thread));
   if (!children) return std::nullopt;
   pid_t child = 0;
   children >> child;
@@ -174,7 +174,7 @@ std::optional<pid_t> ChildOf(pid_t thread) {
 /// see proc(5).
 bool IsInExec(pid_t process) {
   constexpr unsigned kForkNoExec = 0x40;
-  std::ifstream stat(format("/proc/{}/stat", process));
+  std::ifstream stat(Format("/proc/{}/stat", process));
   const std::string text{std::istreambuf_iterator<char>(stat), {}};
   std::istringstream fields(text.substr(text.rfind(')') + 1));  // after the program name
   std::string skipped;
@@ -227,7 +227,7 @@ Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point dead
   try {
     thread = std::thread([start] { SpawnAndReport(start); });
   } catch (const std::system_error& problem) {
-    return Fail(ErrorKind::kUnavailable, format("{}: {}", what, problem.what()));
+    return Fail(ErrorKind::kUnavailable, Format("{}: {}", what, problem.what()));
   }
   std::array<pollfd, 2> fds = {{{start->ended.get(), POLLIN, 0}, {cancellation.fd(), POLLIN, 0}}};
   do {

@@ -78,7 +78,7 @@ std::vector<std::string> EnvironmentOf(const SubprocessSpec& spec) {
 /// kernel would kill pods of the node first. Raising the score needs no privilege. A higher score
 /// is not lowered, because that needs CAP_SYS_RESOURCE.
 void RaiseOomScore(pid_t child) {
-  std::ofstream(format("/proc/{}/oom_score_adj", child)) << kOomScore;
+  std::ofstream(Format("/proc/{}/oom_score_adj", child)) << kOomScore;
 }
 
 /// One of the two output streams of a child, and its content.

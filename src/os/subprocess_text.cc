@@ -20,17 +20,17 @@ std::string_view LastLine(std::string_view text) {
 
 std::string Ending(const SubprocessSpec& spec, const SubprocessResult& result) {
   switch (result.end) {
-    case SubprocessEnd::kExited: return format("ended with exit code {}", result.code);
+    case SubprocessEnd::kExited: return Format("ended with exit code {}", result.code);
     case SubprocessEnd::kSignalled: {
       const char* name = sigdescr_np(result.code);
-      return format("was killed by signal {} ({})", result.code,
+      return Format("was killed by signal {} ({})", result.code,
                     name != nullptr ? name : "unknown");
     }
     case SubprocessEnd::kTimedOut:
-      return format("timed out after {} ms and was stopped", spec.timeout.count());
+      return Format("timed out after {} ms and was stopped", spec.timeout.count());
     case SubprocessEnd::kCancelled: return "was stopped because patchbay is shutting down";
     case SubprocessEnd::kTooMuchOutput:
-      return format("printed more than {} bytes and was killed", spec.max_output);
+      return Format("printed more than {} bytes and was killed", spec.max_output);
     case SubprocessEnd::kFailed: break;
   }
   return result.error;

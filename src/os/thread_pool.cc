@@ -34,7 +34,7 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
       StartThread();
     } catch (const std::system_error& problem) {
       throw std::system_error(problem.code(),
-                              format("cannot start a thread; {}", kRaiseThreadLimit));
+                              Format("cannot start a thread; {}", kRaiseThreadLimit));
     }
   }
 

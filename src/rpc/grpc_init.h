@@ -2,8 +2,7 @@
 
 namespace patchbay {
 
-/// Initializes gRPC for the life of the process, with the parts that Unix sockets need: without
-/// DNS, proxies and policies for several servers. Otherwise gRPC shuts down with the last server or
+/// Initializes gRPC for the life of the process. Otherwise gRPC shuts down with the last server or
 /// call and starts again with the next. Its shutdown occasionally waits ten seconds for a sleeping
 /// thread of its own, and the next call waits as well.
 void InitGrpc();

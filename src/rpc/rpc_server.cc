@@ -42,7 +42,7 @@ Status CheckThreads() {
       threads.emplace_back([end] { end.wait(); });
     }
   } catch (const std::system_error& error) {
-    status = FailErrno(format("cannot start the threads of gRPC; {}", kRaiseThreadLimit),
+    status = FailErrno(Format("cannot start the threads of gRPC; {}", kRaiseThreadLimit),
                        error.code().value());
   }
   all.set_value();
@@ -135,7 +135,7 @@ class RpcServer::Call final : public ServerCall {
     if (!has_request) return {grpc::StatusCode::INVALID_ARGUMENT, "the call has no request"};
     if (request_.Length() > handler->second.max_request_bytes) {
       return {grpc::StatusCode::RESOURCE_EXHAUSTED,
-              format("the request is larger than {} bytes", handler->second.max_request_bytes)};
+              Format("the request is larger than {} bytes", handler->second.max_request_bytes)};
     }
     handler->second.run(*this);
     request_.Clear();

@@ -53,7 +53,7 @@ bool IsBound(const std::string& path) {
 Result<UniqueFd> Connect(const std::string& path) {
   UniqueFd connection;
   const int error = TryConnect(path, SOCK_STREAM, connection);
-  if (error != 0) return FailErrno(format("cannot connect to {}", path), error);
+  if (error != 0) return FailErrno(Format("cannot connect to {}", path), error);
   return connection;
 }
 
@@ -72,7 +72,7 @@ std::optional<std::string> SocketIdentity(const std::string& path) {
     return std::nullopt;
   }
   const auto& time = (info.stx_mask & STATX_BTIME) != 0 ? info.stx_btime : info.stx_ctime;
-  return format("{}:{}:{}:{}.{}", info.stx_dev_major, info.stx_dev_minor, info.stx_ino, time.tv_sec,
+  return Format("{}:{}:{}:{}.{}", info.stx_dev_major, info.stx_dev_minor, info.stx_ino, time.tv_sec,
                 time.tv_nsec);
 }
 

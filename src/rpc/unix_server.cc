@@ -66,7 +66,7 @@ Result<std::unique_ptr<UnixServer>> UnixServer::Start(std::shared_ptr<RpcServer>
   auto listener = Listen(socket);
   if (!listener) {
     return Fail(ErrorKind::kUnavailable,
-                format("cannot listen on a socket in {}; check that the directory exists, that "
+                Format("cannot listen on a socket in {}; check that the directory exists, that "
                        "this process may write there (run as root) and that its path is not too "
                        "long ({})",
                        DirectoryOf(socket), listener.error().message));

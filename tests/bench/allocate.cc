@@ -77,7 +77,7 @@ void BenchOneAllocate(Report& report) {
   const auto response = AllocateOnce(plugin, kDevice);
   const BareServer callback(kCallbackApi, response), synchronous(kSynchronousApi, response),
       queue(kCompletionQueueApi, response),
-      lookup(kLookupApi, response, daemon.host().path(format("dev/r0/{}", kDevice)));
+      lookup(kLookupApi, response, daemon.host().path(Format("dev/r0/{}", kDevice)));
   for (const pid_t pid :
        {daemon.pid(), callback.pid(), synchronous.pid(), queue.pid(), lookup.pid()}) {
     PinToOneCpu(pid);

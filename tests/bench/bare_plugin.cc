@@ -52,7 +52,7 @@ class Plugin final : public v1beta1::DevicePlugin::Service {
 
   void AddDevice() {
     const std::lock_guard lock(mutex_);
-    AddHealthy(list_, format("more-{}", list_.devices_size()));
+    AddHealthy(list_, Format("more-{}", list_.devices_size()));
     changed_.notify_all();
   }
 
@@ -78,7 +78,7 @@ class Plugin final : public v1beta1::DevicePlugin::Service {
 
 void Register(const std::string& kubelet_dir) {
   const auto kubelet = v1beta1::Registration::NewStub(grpc::CreateChannel(
-      format("unix:{}/kubelet.sock", kubelet_dir), grpc::InsecureChannelCredentials()));
+      Format("unix:{}/kubelet.sock", kubelet_dir), grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
   v1beta1::RegisterRequest request;
   request.set_version("v1beta1");
@@ -108,7 +108,7 @@ void BarePlugin::AddDevice() {
 
 int RunBarePlugin(const std::vector<std::string>& arguments) {
   if (arguments.size() != 2) FailPlugin("needs the directories of the kubelet and of the nodes");
-  const std::string socket = format("{}/{}", arguments[0], kEndpoint);
+  const std::string socket = Format("{}/{}", arguments[0], kEndpoint);
   unlink(socket.c_str());
   Plugin plugin(ListOf(arguments[1]));
   grpc::ServerBuilder builder;

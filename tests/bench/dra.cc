@@ -24,7 +24,7 @@ constexpr std::chrono::minutes kDraPatience{1};
 std::string DraConfig(int count, const char* api = "dra") {
   std::string toml;
   for (int i = 0; i < count; ++i) {
-    toml += format(
+    toml += Format(
         "[[resource]]\nname = \"bench.dev/r{0}\"\napi = \"{1}\"\n"
         "[[resource.match]]\npath = \"/dev/r{0}/n*\"\n[resource.env]\nNODE = \"{{path}}\"\n",
         i, api);
@@ -49,7 +49,7 @@ struct DraNode {
   void AwaitPublished(std::size_t devices) {
     Require(
         cluster.server().Await([&] { return cluster.CountPublished() == devices; }, kDraPatience),
-        daemon, format("{} devices were not published", devices));
+        daemon, Format("{} devices were not published", devices));
   }
   void AwaitRegistered() {
     const auto is_registered = [&] {
@@ -82,7 +82,7 @@ void BenchPrepare(Report& report) {
   std::vector<double> prepare, unprepare;
   double files = 0;
   for (int i = 0; i < kWarmUp + kCalls; ++i) {
-    const auto claim = node.cluster.CreateClaim(format("c{}", i), "bench.dev/r0");
+    const auto claim = node.cluster.CreateClaim(Format("c{}", i), "bench.dev/r0");
     const auto allocated =
         node.cluster.server().Allocate(claim.namespace_name, claim.name, DraCluster::kNode);
     Require(allocated.has_value(), node.daemon, "a claim was not allocated");
@@ -123,7 +123,7 @@ void BenchPublish(Report& report) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1100));
     for (int i = 0; i < kResources; ++i) {
       const auto t0 = Clock::now();
-      node.daemon.host().CharDevice(format("dev/r{}/n-{}", i, round));
+      node.daemon.host().CharDevice(Format("dev/r{}/n-{}", i, round));
       node.AwaitPublished(++published);
       samples.push_back(Ms(Clock::now() - t0));
     }
@@ -144,7 +144,7 @@ void BenchWrites(Report& report) {
   const auto start = Clock::now();
   for (std::size_t i = 0; i < kMore; ++i) {
     std::this_thread::sleep_until(start + i * kPause);
-    node.daemon.host().CharDevice(format("dev/r0/n-{}", i));
+    node.daemon.host().CharDevice(Format("dev/r0/n-{}", i));
   }
   node.AwaitPublished(kDevices + kMore);
   // The first one follows at once, and each other one at least a second later.

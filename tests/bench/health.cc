@@ -13,7 +13,7 @@ namespace patchbay::bench {
 namespace {
 
 std::string WithHealth(std::string_view health) {
-  return format("{}[resource.health]\n{}", Config(1), health);
+  return Format("{}[resource.health]\n{}", Config(1), health);
 }
 
 /// Breaks or repairs a device. Returns the time in ms from the moment when the probe has read the
@@ -24,7 +24,7 @@ double FlipMs(DaemonProcess& daemon, int device, const char* state, std::size_t 
   daemon.host().File("state/new", state);
   const UniqueFd reads(inotify_init1(IN_CLOEXEC));
   if (!reads || inotify_add_watch(reads.get(), fresh.c_str(), IN_ACCESS) < 0) std::exit(1);
-  std::filesystem::rename(fresh, daemon.host().path(format("state/n{}", device)));
+  std::filesystem::rename(fresh, daemon.host().path(Format("state/n{}", device)));
   char event[4096];
   if (read(reads.get(), event, sizeof event) <= 0) std::exit(1);
   const auto read_at = Clock::now();
@@ -37,7 +37,7 @@ void BenchFileProbes(Report& report) {
   constexpr std::chrono::seconds kWindow{30};
   DaemonProcess daemon;
   MakeNodes(daemon.host(), 0, kDevices);
-  for (int i = 0; i < kDevices; ++i) daemon.host().File(format("state/n{}", i), "ok\n");
+  for (int i = 0; i < kDevices; ++i) daemon.host().File(Format("state/n{}", i), "ok\n");
   daemon.Start(
       WithHealth("file = \"/state/{name}\"\nequals = \"ok\"\nperiod = \"10s\"\n"
                  "failure_threshold = 1\nbefore_first = \"unhealthy\"\n"));

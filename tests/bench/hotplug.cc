@@ -23,7 +23,7 @@ std::vector<double> MeasureHotplug(int nodes_there, int rounds) {
       const std::string resource = "bench.dev/r" + std::to_string(i);
       const auto before = daemon.kubelet().View(resource)->lists;
       const auto t0 = Clock::now();
-      daemon.host().CharDevice(format("dev/r{}/n-{}", i, round));
+      daemon.host().CharDevice(Format("dev/r{}/n-{}", i, round));
       daemon.kubelet().Await([&] { return daemon.kubelet().View(resource)->lists > before; },
                              std::chrono::seconds(10));
       samples.push_back(Ms(daemon.kubelet().View(resource)->last_list - t0));
@@ -80,7 +80,7 @@ void BenchDirectories(Report& report) {
     // A resource sends at most one list per second.
     std::this_thread::sleep_for(std::chrono::milliseconds(1100));
     const auto made = Clock::now();
-    daemon.host().CharDevice(format("dev/r{}/n-{}", round % kDirectories, round));
+    daemon.host().CharDevice(Format("dev/r{}/n-{}", round % kDirectories, round));
     daemon.AwaitListed(1, ++listed);
     samples.push_back(Ms(daemon.kubelet().View("bench.dev/r0")->last_list - made));
   }

@@ -55,7 +55,7 @@ constexpr Benchmark kBenchmarks[] = {
 std::string Help() {
   std::string help(kUsage);
   for (const Benchmark& each : kBenchmarks)
-    help += format("  {:<12} {}\n", each.name, each.measures);
+    help += Format("  {:<12} {}\n", each.name, each.measures);
   return help;
 }
 

@@ -49,7 +49,7 @@ double CpuMs(const DaemonProcess& daemon) {
 int ThreadsAtRest(const DaemonProcess& daemon) {
   // Idle threads end after five seconds.
   std::this_thread::sleep_for(std::chrono::seconds(8));
-  const std::filesystem::directory_iterator tasks(format("/proc/{}/task", daemon.pid()));
+  const std::filesystem::directory_iterator tasks(Format("/proc/{}/task", daemon.pid()));
   return static_cast<int>(std::distance(begin(tasks), end(tasks)));
 }
 
@@ -60,7 +60,7 @@ void PinToOneCpu(pid_t pid) {
   while (!CPU_ISSET(first, &usable)) ++first;
   CPU_ZERO(&one);
   CPU_SET(first, &one);
-  for (const auto& task : std::filesystem::directory_iterator(format("/proc/{}/task", pid))) {
+  for (const auto& task : std::filesystem::directory_iterator(Format("/proc/{}/task", pid))) {
     sched_setaffinity(std::stoi(task.path().filename()), sizeof one, &one);
   }
 }
@@ -68,7 +68,7 @@ void PinToOneCpu(pid_t pid) {
 std::string Config(int count) {
   std::string toml;
   for (int i = 0; i < count; ++i) {
-    toml += format(
+    toml += Format(
         "[[resource]]\nname = \"bench.dev/r{0}\"\nforget_after = \"1s\"\n"
         "[[resource.match]]\npath = \"/dev/r{0}/n*\"\n[resource.env]\nNODE = \"{{path}}\"\n",
         i);
@@ -77,8 +77,8 @@ std::string Config(int count) {
 }
 
 void MakeNodes(test::TempTree& host, int resource, int count) {
-  host.Dir(format("dev/r{}", resource));
-  for (int i = 0; i < count; ++i) host.CharDevice(format("dev/r{}/n{}", resource, i));
+  host.Dir(Format("dev/r{}", resource));
+  for (int i = 0; i < count; ++i) host.CharDevice(Format("dev/r{}/n{}", resource, i));
 }
 
 }  // namespace patchbay::bench

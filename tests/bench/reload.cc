@@ -15,13 +15,13 @@ namespace {
 
 constexpr int kResources = 50, kNodes = 10, kClients = 4;
 
-std::string Name(int resource) { return format("bench.dev/r{}", resource); }
+std::string Name(int resource) { return Format("bench.dev/r{}", resource); }
 
 /// Returns fifty resources, of which `edited` has one more device.
 std::string FileWith(int edited) {
   std::string toml = "[daemon]\npod_resources = \"\"\n";
   for (int i = 0; i < kResources; ++i) {
-    toml += format(
+    toml += Format(
         "[[resource]]\nname = \"{}\"\n[[resource.match]]\npath = \"/dev/r{}/{}\"\n"
         "[resource.env]\nNODE = \"{{path}}\"\n",
         Name(i), i, i == edited ? "*" : "n*");
@@ -82,7 +82,7 @@ void BenchReload(Report& report) {
   test::TempTree etc;
   for (int i = 0; i < kResources; ++i) {
     MakeNodes(daemon.host(), i, kNodes);
-    daemon.host().CharDevice(format("dev/r{}/more", i));
+    daemon.host().CharDevice(Format("dev/r{}/more", i));
   }
   Replace(etc, FileWith(-1));
   daemon.Run(etc.path("patchbay.toml"));

@@ -12,7 +12,7 @@ constexpr const char* kLine = "{:<62} {:>10} {:<4} {:>8} {:>6} {:>7}{}\n";
 
 template <class... Cells>
 void PrintLine(const Cells&... cells) {
-  std::fputs(format(kLine, cells...).c_str(), stdout);
+  std::fputs(Format(kLine, cells...).c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -27,18 +27,18 @@ Report::Report() {
 }
 
 void Report::Add(FigureName name, const Estimate& measured) {
-  Print(name.figure(), measured.value, format("{:.0f} %", measured.spread * 100));
+  Print(name.figure(), measured.value, Format("{:.0f} %", measured.spread * 100));
 }
 
 void Report::Add(FigureName name, double value) { Print(name.figure(), value, "-"); }
 
 void Report::Print(const Figure& figure, double value, const std::string& spread) {
   added_.emplace(figure.name);
-  const std::string shown = format("{:.3f}", value);
+  const std::string shown = Format("{:.3f}", value);
   if (figure.bar == kNoBar) return PrintLine(figure.name, shown, figure.unit, "-", "-", spread, "");
   const bool is_met = value <= figure.bar;
-  PrintLine(figure.name, shown, figure.unit, format("{:.2f}", figure.bar),
-            format("{:.2f}", value / figure.bar), spread, is_met ? "" : "  MISSED");
+  PrintLine(figure.name, shown, figure.unit, Format("{:.2f}", figure.bar),
+            Format("{:.2f}", value / figure.bar), spread, is_met ? "" : "  MISSED");
   if (!is_met) missed_.emplace_back(figure.name);
 }
 

@@ -212,12 +212,12 @@ class Chaos : public testing::Test {
   std::string AddPods(const std::string& resource) {
     const std::size_t pods = 1 + random_.Below(5), devices = 1 + random_.Below(2);
     for (std::size_t i = 0; i < pods; ++i) pods_.Add(resource, static_cast<int>(devices));
-    return format("{} pods with {} of {}", pods, devices, resource);
+    return Format("{} pods with {} of {}", pods, devices, resource);
   }
   std::string Signal(int number, const char* name) {
     const std::size_t times = 1 + random_.Below(20);
     for (std::size_t i = 0; i < times; ++i) kill(daemon_.pid(), number);
-    return format("{} times {}", times, name);
+    return Format("{} times {}", times, name);
   }
   /// Requests a scan after a change that the daemon cannot detect otherwise.
   std::string AndRefresh(const std::string& what) {
@@ -282,20 +282,20 @@ class Chaos : public testing::Test {
   }
   std::string Reconfigure() {
     const std::string what = Change();
-    return format("{}, {}", what, files_.Write(configuration_.Toml(), random_));
+    return Format("{}, {}", what, files_.Write(configuration_.Toml(), random_));
   }
   std::string MoveToOtherNode() {
     ++faults_seen_["on_nodes"];
     const std::string what = configuration_.MoveToOtherNode(random_);
     OnChange();
-    return format("{}, {}", what, files_.Write(configuration_.Toml(), random_));
+    return Format("{}, {}", what, files_.Write(configuration_.Toml(), random_));
   }
   std::string WriteAsItWas() {
     return "the configuration as it was, " + files_.Write(configuration_.Toml(), random_);
   }
   std::string WriteHalf() {
     const std::string what = Change();
-    return format("{}, {}", what, files_.WriteHalf(configuration_.Toml(), random_));
+    return Format("{}, {}", what, files_.WriteHalf(configuration_.Toml(), random_));
   }
   std::string WriteError() {
     static constexpr std::string_view kErrors[] = {
@@ -395,7 +395,7 @@ class Chaos : public testing::Test {
   }
   /// Saves configuration, log and status; returns the directory.
   std::string Keep() {
-    const auto kept = std::filesystem::temp_directory_path() / format("patchbay-chaos-{}", seed_);
+    const auto kept = std::filesystem::temp_directory_path() / Format("patchbay-chaos-{}", seed_);
     std::filesystem::create_directories(kept);
     std::ofstream(kept / "resources.toml") << configuration_.Toml();
     std::ofstream(kept / "log") << daemon_.Log();
@@ -416,21 +416,21 @@ class Chaos : public testing::Test {
     for (std::size_t i = 0; i < Hangs::kPlaces; ++i) {
       const auto place = static_cast<Hangs::SourceLocation>(i);
       const auto hung = hangs_.hung().find(place);
-      seen[format("{} hung", Hangs::Name(place))] = hung == hangs_.hung().end() ? 0 : hung->second;
+      seen[Format("{} hung", Hangs::Name(place))] = hung == hangs_.hung().end() ? 0 : hung->second;
     }
     for (const char* way : {"succeeds", "fails", "hangs", "floods", "garbage"}) {
-      seen[format("command {}", way)] = host_.lister().Runs()[way];
+      seen[Format("command {}", way)] = host_.lister().Runs()[way];
     }
     seen["releases checked"] = holders_.checked();
     for (const char* way : {"succeeds", "fails", "hangs"}) {
-      seen[format("release {}", way)] = release_.Ways()[way];
+      seen[Format("release {}", way)] = release_.Ways()[way];
     }
     for (const auto& [way, calls] : kubelet_faults_.pod_resources_calls()) {
-      seen[format("holders {}", way)] = calls;
+      seen[Format("holders {}", way)] = calls;
     }
     std::string text;
     for (const auto& [fault, times] : seen) {
-      text += format("{}{} {}", text.empty() ? "" : ", ", fault, times);
+      text += Format("{}{} {}", text.empty() ? "" : ", ", fault, times);
       const bool is_possible = hangs_.why_not().empty() || !fault.ends_with(" hung");
       if (must_have_been && is_possible) {
         EXPECT_GT(times, 0U) << fault;
@@ -470,7 +470,7 @@ class Chaos : public testing::Test {
   Configuration configuration_{random_, {daemon_.host().path(), host_, release_}};
   // Without the periodic rescan, which would hide missed events.
   ConfigFiles files_{config_, random_.Below(ConfigFiles::kKinds),
-                     format("[daemon]\nrescan = \"24h\"\nlog_level = \"debug\"\npod_resources = "
+                     Format("[daemon]\nrescan = \"24h\"\nlog_level = \"debug\"\npod_resources = "
                             "\"{}\"\nmax_probes = {}\n",
                             daemon_.pod_resources(), kMaxProbes)};
   KubeletFaults kubelet_faults_{daemon_.kubelet()};

@@ -10,7 +10,7 @@ ConfigFiles::ConfigFiles(TempTree& tree, std::size_t kind, std::string settings)
     : tree_(tree), kind_(kind), settings_(std::move(settings)), map_(tree.path("map")) {
   for (const char* directory : {"etc", "etc.new"}) {
     tree_.Dir(directory);
-    if (IsDirectory()) tree_.File(format("{}/daemon.toml", directory), settings_);
+    if (IsDirectory()) tree_.File(Format("{}/daemon.toml", directory), settings_);
   }
   tree_.Link("link", IsMap() ? "map" : directory_);
 }
@@ -23,7 +23,7 @@ std::string ConfigFiles::path() const {
 }
 
 std::string ConfigFiles::kind() const {
-  return format("{} {}", IsDirectory() ? "a directory" : "a file", IsMap() ? "of a ConfigMap" : "");
+  return Format("{} {}", IsDirectory() ? "a directory" : "a file", IsMap() ? "of a ConfigMap" : "");
 }
 
 std::string ConfigFiles::Complete(const std::string& resources) const {
@@ -65,7 +65,7 @@ std::string ConfigFiles::WriteHalf(const std::string& resources, Random& random)
   half_.emplace(tree_.path(file()), std::ios::binary);
   *half_ << text.substr(0, cut) << std::flush;
   rest_ = text.substr(cut);
-  return format("{} bytes of {}", cut, text.size());
+  return Format("{} bytes of {}", cut, text.size());
 }
 
 void ConfigFiles::FinishHalf() {

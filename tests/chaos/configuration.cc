@@ -24,14 +24,14 @@ constexpr decltype(Resource::probe) kProbes[] = {Resource::kUnprobed, Resource::
                                                  Resource::kByMountedFile};
 
 std::string OnHost(Hangs::SourceLocation place, std::string_view name) {
-  return format("/{}/{}", Hangs::Directory(place), name);
+  return Format("/{}/{}", Hangs::Directory(place), name);
 }
 
 }  // namespace
 
 std::string Configuration::Resource::Toml(const World& world) const {
-  std::string toml = format("[[resource]]\nname = \"{}\"\nforget_after = \"50ms\"\n", name);
-  if (replicas > 1) toml += format("replicas = {}\n", replicas);
+  std::string toml = Format("[[resource]]\nname = \"{}\"\nforget_after = \"50ms\"\n", name);
+  if (replicas > 1) toml += Format("replicas = {}\n", replicas);
   if (IsExclusive()) toml += "exclusive = true\n";
   if (is_packed) toml += "preferred_allocation = \"packed\"\n";
   if (is_elsewhere) toml += "on_nodes = [\"not-this-node\", \"nor-?-this\"]\n";
@@ -40,15 +40,15 @@ std::string Configuration::Resource::Toml(const World& world) const {
 }
 
 std::string Configuration::Resource::ContainerToml() const {
-  std::string toml = format("[resource.env]\nVERSION = \"{}\"\n", version);
+  std::string toml = Format("[resource.env]\nVERSION = \"{}\"\n", version);
   if (container_needs.contains(Hangs::kDeviceNode)) {
-    toml += format("[[resource.device_node]]\nhost_path = \"{}\"\n",
+    toml += Format("[[resource.device_node]]\nhost_path = \"{}\"\n",
                    OnHost(Hangs::kDeviceNode, "node"));
   } else if (!TextInPath().empty()) {
-    toml += format("[[resource.device_node]]\ncontainer_path = \"/dev/of/{{{}}}\"\n", TextInPath());
+    toml += Format("[[resource.device_node]]\ncontainer_path = \"/dev/of/{{{}}}\"\n", TextInPath());
   }
   if (container_needs.contains(Hangs::kMount)) {
-    toml += format("[[resource.mount]]\nhost_path = \"{}\"\n", OnHost(Hangs::kMount, "file"));
+    toml += Format("[[resource.mount]]\nhost_path = \"{}\"\n", OnHost(Hangs::kMount, "file"));
   }
   return toml;
 }
@@ -56,7 +56,7 @@ std::string Configuration::Resource::ContainerToml() const {
 std::string Configuration::Resource::HookToml(const World& world) const {
   const std::string toml = has_release ? world.release.Toml() : "";
   if (container_needs.contains(Hangs::kHook)) {
-    return toml + format("[resource.hooks.allocate]\ncommand = [\"{}{}\"]\ntimeout = \"1s\"\n",
+    return toml + Format("[resource.hooks.allocate]\ncommand = [\"{}{}\"]\ntimeout = \"1s\"\n",
                          world.root, OnHost(Hangs::kHook, "program"));
   }
   if (!has_hook) return toml;
@@ -68,14 +68,14 @@ std::string Configuration::Resource::ProbeToml(const std::string& root) const {
   std::string toml = "[resource.health]\nfailure_threshold = 1\n";
   if (is_doubted) toml += "before_first = \"unhealthy\"\n";
   if (probe == kByProgram) {
-    return toml + format(
+    return toml + Format(
                       "command = [\"{0}/probe\", \"{0}/state/{{name}}\"]\nperiod = \"300ms\"\n"
                       "timeout = \"250ms\"\n",
                       root);
   }
   const std::string file = probe == kByFile ? "/state/{name}" : OnHost(Hangs::kProbe, "state");
   return toml +
-         format("file = \"{}\"\nequals = \"ok\"\nperiod = \"100ms\"\ntimeout = \"250ms\"\n", file);
+         Format("file = \"{}\"\nequals = \"ok\"\nperiod = \"100ms\"\ntimeout = \"250ms\"\n", file);
 }
 
 bool Configuration::Resource::IsExclusive() const {
@@ -115,7 +115,7 @@ std::string Configuration::Resource::FindErrorsIn(
   }
   const auto variable = response.envs().find("VERSION");
   const std::string got = variable == response.envs().end() ? "none" : variable->second;
-  return got == format("{}", version) ? "" : format("version {} instead of {}", got, version);
+  return got == Format("{}", version) ? "" : Format("version {} instead of {}", got, version);
 }
 
 Configuration::Health Configuration::Resource::Listed(const Host& host, std::size_t group) const {
@@ -126,7 +126,7 @@ Configuration::Health Configuration::Resource::Listed(const Host& host, std::siz
     if (probe == kByFile && !device.has_usable_name) continue;
     const bool works = device.works || probe == kUnprobed || probe == kByMountedFile;
     for (std::size_t i = 0; i < replicas; ++i) {
-      health[replicas == 1 ? id : format("{}::{}", id, i)] = works ? "Healthy" : "Unhealthy";
+      health[replicas == 1 ? id : Format("{}::{}", id, i)] = works ? "Healthy" : "Unhealthy";
     }
   }
   return health;
@@ -230,7 +230,7 @@ std::string Configuration::Change(Random& random) {
     case 2: {
       const std::string before = resource.name;
       resource.name = NewName(random);
-      return format("{} becomes {}", before, resource.name);
+      return Format("{} becomes {}", before, resource.name);
     }
     case 3: resource.replicas = 1 + random.Below(3); break;
     case 4: {
@@ -275,19 +275,19 @@ std::string Configuration::Use(Hangs::SourceLocation place, Random& random) {
       resource.container_needs.insert(place);
       resource.probe = Resource::kUnprobed;  // so that its devices are allocated
   }
-  return format("{} uses the directory of a {}", resource.name, Hangs::Name(place));
+  return Format("{} uses the directory of a {}", resource.name, Hangs::Name(place));
 }
 
 std::string Configuration::MoveToOtherNode(Random& random) {
   Resource& resource = resources_[random.Below(resources_.size())];
   const bool are_few_here = 2 * resources().size() <= resources_.size();
   resource.is_elsewhere = !resource.is_elsewhere && !are_few_here;
-  return format("{} {} this node", resource.name, resource.is_elsewhere ? "leaves" : "is on");
+  return Format("{} {} this node", resource.name, resource.is_elsewhere ? "leaves" : "is on");
 }
 
 std::string Configuration::NewName(Random& random) const {
   std::set<std::string> free;
-  for (std::size_t i = 0; i < kMaxResources + 2; ++i) free.insert(format("chaos.dev/r{}", i));
+  for (std::size_t i = 0; i < kMaxResources + 2; ++i) free.insert(Format("chaos.dev/r{}", i));
   for (const Resource& resource : resources_) free.erase(resource.name);
   return random.OneOf(free);
 }

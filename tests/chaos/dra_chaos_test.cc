@@ -56,7 +56,7 @@ constexpr FaultType kResponses[] = {
     FaultType::kLoseResponse, FaultType::kMalformedJson, FaultType::kCutBody};
 constexpr int kCodes[] = {429, 500, 503};
 
-std::string ResourceName(std::size_t number) { return format("chaos.dev/r{}", number); }
+std::string ResourceName(std::size_t number) { return Format("chaos.dev/r{}", number); }
 
 /// In place of a hook in the file to which the hooks write "<hook> <device>".
 constexpr const char* kKilled = "killed";  ///< a daemon; the device is "-"
@@ -69,7 +69,7 @@ class DraChaos : public testing::Test {
     std::printf("PATCHBAY_CHAOS_SEED=%u\n", seed_);
     std::fflush(stdout);
     for (std::size_t i = 0; i < kDraResources; ++i) {
-      daemon_.host().Dir(format("dev/r{}", i));
+      daemon_.host().Dir(Format("dev/r{}", i));
       cluster_.CreateClass(ResourceName(i));
       SetNode(i, 0, true);
     }
@@ -144,13 +144,13 @@ class DraChaos : public testing::Test {
   void StartDaemon() {
     std::string toml;
     for (std::size_t i = 0; i < kDraResources; ++i) {
-      toml += format(
+      toml += Format(
           "[[resource]]\nname = \"{}\"\napi = \"dra\"\nforget_after = \"50ms\"\n{}{}"
           "[[resource.match]]\npath = \"/dev/r{}/*\"\n",
           ResourceName(i), i + 1 == kDraResources ? "replicas = 2\n" : "",
           i == 0 ? HookToml("allocate") + HookToml("release") : "", i);
     }
-    setenv("POD_UID", format("pod-{}", pods_).c_str(), 1);
+    setenv("POD_UID", Format("pod-{}", pods_).c_str(), 1);
     daemon_.Start(toml, "rescan = \"24h\"\nlog_level = \"debug\"\n" + cluster_.DaemonKeys());
     // A signal before that would end it.
     EXPECT_TRUE(Recovers([&] {
@@ -160,13 +160,13 @@ class DraChaos : public testing::Test {
   }
 
   std::string HookToml(const std::string& hook) const {
-    return format(
+    return Format(
         "hooks.{0}.command = [\"sh\", \"-c\", \"echo {0} $1 >> {1}\", \"sh\", \"{{id}}\"]\n", hook,
         hook_runs_);
   }
 
   void SetNode(std::size_t resource, std::size_t number, bool exists) {
-    const std::string id = format("n{}", number), path = format("dev/r{}/{}", resource, id);
+    const std::string id = Format("n{}", number), path = Format("dev/r{}/{}", resource, id);
     std::set<std::string>& ids = present_[ResourceName(resource)];
     if (ids.contains(id) == exists) return;
     if (exists) {
@@ -185,12 +185,12 @@ class DraChaos : public testing::Test {
     const std::size_t number = random_.Below(kDevicesOfAResource);
     const bool exists = !random_.OneIn(3);
     SetNode(resource, number, exists);
-    return format("n{} of {} {}", number, ResourceName(resource), exists ? "exists" : "is gone");
+    return Format("n{} of {} {}", number, ResourceName(resource), exists ? "exists" : "is gone");
   }
 
   std::string BeginClaim() {
     if (claims_.size() >= kMaxClaims) return "enough claims";
-    const std::string name = format("c{}", ++claims_made_);
+    const std::string name = Format("c{}", ++claims_made_);
     const std::string resource = ResourceName(random_.Below(kDraResources));
     const int count = 1 + static_cast<int>(random_.Below(2));
     const SimClaim claim = cluster_.CreateClaim(name, resource, count);
@@ -198,10 +198,10 @@ class DraChaos : public testing::Test {
         cluster_.server().Allocate(claim.namespace_name, name, DraCluster::kNode);
     if (!allocated) {
       cluster_.DeleteClaim(claim);
-      return format("{} is not allocated: {}", name, allocated.error().message);
+      return Format("{} is not allocated: {}", name, allocated.error().message);
     }
     claims_.emplace(name, Claim{claim, resource});
-    return format("{} for {} of {}: {}", name, count, resource, Prepare(name));
+    return Format("{} for {} of {}: {}", name, count, resource, Prepare(name));
   }
   /// Returns "" or the error.
   std::string Prepare(const std::string& name) {
@@ -223,7 +223,7 @@ class DraChaos : public testing::Test {
     if (claims_.empty()) return "no claim";
     const std::string name = std::next(claims_.begin(), Any(claims_.size()))->first;
     if (claims_.at(name).is_ending) return name + " is ending";
-    return format("{} again: {}", name, Prepare(name));
+    return Format("{} again: {}", name, Prepare(name));
   }
   std::string EndAnyClaim() {
     if (claims_.empty()) return "no claim";
@@ -234,7 +234,7 @@ class DraChaos : public testing::Test {
     Claim& claim = claims_.at(name);
     claim.is_ending = true;
     const Status unprepared = cluster_.kubelet().UnprepareClaims(name);
-    if (!unprepared) return format("{} does not end: {}", name, unprepared.error().message);
+    if (!unprepared) return Format("{} does not end: {}", name, unprepared.error().message);
     cluster_.DeleteClaim(claim.claim);
     for (const auto& device : claim.devices) {
       const bool has_hooks = claim.resource == ResourceName(0);
@@ -254,7 +254,7 @@ class DraChaos : public testing::Test {
       faults.push_back(fault);
     }
     cluster_.server().SetFaults(faults);
-    return format("{} faults, the first of type {}", faults.size(),
+    return Format("{} faults, the first of type {}", faults.size(),
                   static_cast<int>(faults.front().type));
   }
   std::string EndWatches() {
@@ -271,7 +271,7 @@ class DraChaos : public testing::Test {
     } else {
       cluster_.server().Stop();
     }
-    return format("the API server {}", runs ? "starts" : "stops");
+    return Format("the API server {}", runs ? "starts" : "stops");
   }
   std::string RestartKubelet() {
     EXPECT_TRUE(cluster_.kubelet().Restart());
@@ -287,7 +287,7 @@ class DraChaos : public testing::Test {
       EXPECT_EQ(status, 0);
     }
     StartDaemon();
-    return format("the daemon {}, and starts", is_killed ? "is killed" : "stops");
+    return Format("the daemon {}, and starts", is_killed ? "is killed" : "stops");
   }
   /// Like a rolling update that starts the new pod before it ends the old one.
   std::string ReplaceDaemon() {
@@ -306,7 +306,7 @@ class DraChaos : public testing::Test {
     } else {
       EXPECT_EQ(status, 0);
     }
-    return format("the older daemon {}", is_killed ? "is killed" : "stops");
+    return Format("the older daemon {}", is_killed ? "is killed" : "stops");
   }
   int EndOlder(int signal) {
     int status = 0;
@@ -358,7 +358,7 @@ class DraChaos : public testing::Test {
     if (!wrong.empty()) return wrong;
     const Devices expected = ExpectedDevices(), published = cluster_.Published();
     if (published != expected) {
-      wrong += format("  expected {}\n  but published are {}\n", testing::PrintToString(expected),
+      wrong += Format("  expected {}\n  but published are {}\n", testing::PrintToString(expected),
                       testing::PrintToString(published));
     }
     return wrong + FindErrorsInHooks() + FindErrorsInFiles();
@@ -431,12 +431,12 @@ class DraChaos : public testing::Test {
     std::string wrong;
     for (const std::string& id : claimed) {
       if (hook_states_[id].last != "allocate")
-        wrong += format("  {} is claimed without a hook\n", id);
+        wrong += Format("  {} is claimed without a hook\n", id);
     }
     for (const auto& [id, state] : hook_states_) {
       const bool is_lost = state.kills < kills_;  // a claim that ended before it was prepared again
       if (state.last == "allocate" && !claimed.contains(id) && !is_lost) {
-        wrong += format("  {} is not claimed and was not released\n", id);
+        wrong += Format("  {} is not claimed and was not released\n", id);
       }
     }
     return wrong;
@@ -459,22 +459,22 @@ class DraChaos : public testing::Test {
     for (const std::string& file : files) {
       const auto spec = directory.Read(file);
       if (!spec) {
-        wrong += format("  {}: {}\n", file, spec.error().message);
+        wrong += Format("  {}: {}\n", file, spec.error().message);
         continue;
       }
       for (const CdiDevice& device : spec->devices) {
         for (const auto& node : device.edits.device_nodes) {
-          nodes[format("{}={}", spec->kind, device.name)].insert(node.path);
+          nodes[Format("{}={}", spec->kind, device.name)].insert(node.path);
         }
       }
     }
     if (files.size() != claims_.size()) {
-      wrong += format("  {} files for {} claims\n", files.size(), claims_.size());
+      wrong += Format("  {} files for {} claims\n", files.size(), claims_.size());
     }
     for (const auto& [name, claim] : claims_) {
       std::set<std::string> expected, found;
       for (const auto& device : claim.devices) {
-        expected.insert(format("/dev/{}/{}", claim.resource.substr(claim.resource.find('/') + 1),
+        expected.insert(Format("/dev/{}/{}", claim.resource.substr(claim.resource.find('/') + 1),
                                device.device));
       }
       for (const std::string& cdi : CdiDevicesOf(claim.devices)) {
@@ -483,7 +483,7 @@ class DraChaos : public testing::Test {
           found.insert(of_device->second.begin(), of_device->second.end());
       }
       if (found == expected) continue;
-      wrong += format("  {}: expected {}, but its file has {}\n", name,
+      wrong += Format("  {}: expected {}, but its file has {}\n", name,
                       testing::PrintToString(expected), testing::PrintToString(found));
     }
     return wrong;

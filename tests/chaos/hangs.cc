@@ -15,7 +15,7 @@ std::string Hangs::Name(SourceLocation place) {
 }
 
 std::string Hangs::Directory(SourceLocation place) {
-  return format("mnt/{}", static_cast<std::size_t>(place));
+  return Format("mnt/{}", static_cast<std::size_t>(place));
 }
 
 Hangs::Hangs(TempTree& tree) : tree_(tree) {

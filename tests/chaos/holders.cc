@@ -28,12 +28,12 @@ std::string Holders::Hold(const std::string& role, std::set<Device>& devices) {
     held_[resource.name] = 0;
     const auto view = kubelet.View(resource.name);
     if (!view || view->allocatable == 0) continue;
-    const std::string pod = format("{}-of-{}", role, resource.name);
+    const std::string pod = Format("{}-of-{}", role, resource.name);
     const auto admitted = kubelet.Admit(pod, "main", resource.name, 1);
-    if (!admitted) return format("  {}: {}\n", resource.name, admitted.error().message);
+    if (!admitted) return Format("  {}: {}\n", resource.name, admitted.error().message);
     held_[resource.name] = 1;
     const Status started = kubelet.StartContainer(pod, "main");
-    if (!started) return format("  {}: {}\n", resource.name, started.error().message);
+    if (!started) return Format("  {}: {}\n", resource.name, started.error().message);
     if (!resource.has_release) continue;
     const std::string unit = admitted->device_ids.front();
     devices.emplace(resource.name, unit.substr(0, unit.find("::")));
@@ -47,9 +47,9 @@ std::string Holders::FindErrors() {
   std::string wrong;
   if (metrics["patchbay_pod_resources_up"] != 1) wrong += "  the kubelet's pods are not known\n";
   for (const auto& [resource, held] : held_) {
-    const double now = metrics[format("patchbay_units_in_use{{resource=\"{}\"}}", resource)];
+    const double now = metrics[Format("patchbay_units_in_use{{resource=\"{}\"}}", resource)];
     if (now == static_cast<double>(held)) continue;
-    wrong += format("  {} devices of {} are in use, not {}\n", held, resource, now);
+    wrong += Format("  {} devices of {} are in use, not {}\n", held, resource, now);
   }
   return wrong;
 }
@@ -71,7 +71,7 @@ std::string Holders::ListUnreleased() const {
     const auto now = runs.find(device);
     const std::size_t count = (now == runs.end() ? 0 : now->second) - before;
     if (count == 1) continue;
-    wrong += format("  {} of {} was released {} times\n", device.second, device.first, count);
+    wrong += Format("  {} of {} was released {} times\n", device.second, device.first, count);
   }
   return wrong;
 }
@@ -90,7 +90,7 @@ std::string Holders::ListKept() const {
   for (const auto& [device, now] : RunsOf(last_)) {
     // A pod of the checker that held it later may have been released as well.
     if (now > last_runs_.at(device)) continue;
-    wrong += format("  {} of {} was not released\n", device.second, device.first);
+    wrong += Format("  {} of {} was not released\n", device.second, device.first);
   }
   return wrong;
 }

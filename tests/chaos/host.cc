@@ -30,7 +30,7 @@ constexpr std::string_view kSerials[] = {"GOOD",  "A B",    "..",     "/etc", "a
                                          "$(id)", "{path}", "\x1b[m", "\xff", "../shadow"};
 
 std::string Id(std::size_t group, std::size_t number) {
-  return format("{}{}", Host::Letter(group), number);
+  return Format("{}{}", Host::Letter(group), number);
 }
 /// Returns the name of a node. In kHostile, a hostile suffix follows the ID, and one name has the
 /// maximum length.
@@ -45,17 +45,17 @@ std::string Name(std::size_t group, std::size_t number) {
   }
 }
 std::string Directory(std::size_t group) {
-  return group == Host::kMounted ? Hangs::Directory(Hangs::kMatch) : format("dev/g{}", group);
+  return group == Host::kMounted ? Hangs::Directory(Hangs::kMatch) : Format("dev/g{}", group);
 }
 std::string Path(std::size_t group, std::size_t number) {
   return Directory(group) + "/" + Name(group, number);
 }
 /// Returns one of the two possible targets of a link. No other link uses them.
 std::string Target(std::size_t link, std::size_t which) {
-  return format("dev/targets/{}-{}", link, which);
+  return Format("dev/targets/{}-{}", link, which);
 }
 std::string Stick(std::size_t number) {
-  return format("/sys/devices/pci0000:00/0000:00:14.0/usb1/1-{}", number + 1);
+  return Format("/sys/devices/pci0000:00/0000:00:14.0/usb1/1-{}", number + 1);
 }
 
 }  // namespace
@@ -71,9 +71,9 @@ bool IsPathComponent(const std::string& text) {
 
 std::string Host::Match(std::size_t group) const {
   switch (group) {
-    case kListed: return format("command = {}\ntimeout = \"500ms\"\n", lister_.Command());
-    case kSticks: return format("usb = \"dead:beef\"\nid = \"{}{{minor}}\"\n", Letter(kSticks));
-    default: return format("path = \"/{}/{}*\"\n", Directory(group), Letter(group));
+    case kListed: return Format("command = {}\ntimeout = \"500ms\"\n", lister_.Command());
+    case kSticks: return Format("usb = \"dead:beef\"\nid = \"{}{{minor}}\"\n", Letter(kSticks));
+    default: return Format("path = \"/{}/{}*\"\n", Directory(group), Letter(group));
   }
 }
 
@@ -106,14 +106,14 @@ std::string Host::Churn(Random& random) {
   const std::string path = is_target ? Target(random.Below(kEach), random.Below(2))
                                      : Path(random.OneOf(kChurned), random.Below(kEach));
   SetNode(path, !nodes_[path]);
-  return format("/{} {}", path, nodes_[path] ? "appears" : "disappears");
+  return Format("/{} {}", path, nodes_[path] ? "appears" : "disappears");
 }
 
 std::string Host::Storm(Random& random) {
   const std::string path = Path(random.OneOf(kChurned), random.Below(kEach));
   const std::size_t changes = 20 + random.Below(20);
   for (std::size_t i = 0; i < changes; ++i) SetNode(path, !nodes_[path]);
-  return format("/{} appears and disappears, {} changes, and is {}", path, changes,
+  return Format("/{} appears and disappears, {} changes, and is {}", path, changes,
                 nodes_[path] ? "present" : "absent");
 }
 
@@ -121,7 +121,7 @@ std::string Host::RemoveDirectory(Random& random) {
   const std::size_t group = random.OneOf(kChurned);
   for (std::size_t i = 0; i < kEach; ++i) nodes_[Path(group, i)] = false;
   tree_.Remove(Directory(group));
-  return format("/{} disappears", Directory(group));
+  return Format("/{} disappears", Directory(group));
 }
 
 std::string Host::Retarget(Random& random) {
@@ -129,7 +129,7 @@ std::string Host::Retarget(Random& random) {
   const std::string targets[] = {Target(link, 0), Target(link, 1), "dev/targets/nowhere", ""};
   const std::string& target = random.OneOf(targets);
   SetLink(Id(kLinks, link), target);
-  return format("{} {}", Id(kLinks, link), target.empty() ? "disappears" : "points to /" + target);
+  return Format("{} {}", Id(kLinks, link), target.empty() ? "disappears" : "points to /" + target);
 }
 
 std::string Host::FlipProbe(Random& random) {
@@ -137,7 +137,7 @@ std::string Host::FlipProbe(Random& random) {
   static constexpr const char* kBroken[] = {"broken", "broken", "hangs"};
   const std::string state = works_[Id(group, number)] ? random.OneOf(kBroken) : "ok";
   SetState(group, number, state);
-  return format("the state of {} is {}", Id(group, number), state);
+  return Format("the state of {} is {}", Id(group, number), state);
 }
 
 std::string Host::ChangeList(Random& random) {
@@ -152,8 +152,8 @@ std::string Host::ChangeStick(Random& random) {
   const std::string serial =
       random.OneIn(8) ? std::string(300, 'x') : std::string(random.OneOf(kSerials));
   SetStick(number, present, serial);
-  return format("{} {}", Id(kSticks, number),
-                present ? format("has a serial number of {} bytes", serial.size()) : "disappears");
+  return Format("{} {}", Id(kSticks, number),
+                present ? Format("has a serial number of {} bytes", serial.size()) : "disappears");
 }
 
 bool Host::TakeNeedsRefresh() { return std::exchange(needs_refresh_, false); }
@@ -221,8 +221,8 @@ void Host::SetStick(std::size_t number, bool present, const std::string& serial)
                 {.subsystem = "usb",
                  .driver = "usb",
                  .devtype = "usb_device",
-                 .number = format("189:{}", number),
-                 .node = format("g{}/{}", std::size_t{kSticks}, Id(kSticks, number)),
+                 .number = Format("189:{}", number),
+                 .node = Format("g{}/{}", std::size_t{kSticks}, Id(kSticks, number)),
                  .attributes = {{"idVendor", "dead"}, {"idProduct", "beef"}, {"serial", serial}}});
   serials_[number] = serial;
 }

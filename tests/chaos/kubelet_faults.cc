@@ -113,7 +113,7 @@ std::string KubeletFaults::FailRegister(const std::string& resource, Random& ran
   const RegisterFault fault = random.OneOf(kFaults);
   kubelet_.SetRegisterFault(fault, of);
   faults_.insert(of);
-  return format("Register of {} fails in way {}", of.empty() ? "all" : of, static_cast<int>(fault));
+  return Format("Register of {} fails in way {}", of.empty() ? "all" : of, static_cast<int>(fault));
 }
 
 std::string KubeletFaults::BreakStreams(const std::string& resource, Random& random) {
@@ -136,7 +136,7 @@ std::string KubeletFaults::OpenStreams(const std::string& resource, Random& rand
   (void)kubelet_.OpenExtraStreams(resource, static_cast<int>(streams), reading);
   extra_.insert(resource);
   extra_streams_ += streams;
-  return format("{} more streams of {}{}", streams, resource, reading ? "" : ", which do not read");
+  return Format("{} more streams of {}{}", streams, resource, reading ? "" : ", which do not read");
 }
 
 void KubeletFaults::CloseStreams() {

@@ -71,7 +71,7 @@ Lister::Lister(TempTree& tree, std::string node, std::string id, std::size_t dev
 }
 
 std::string Lister::Command() const {
-  return format("[\"{0}/program\", \"{0}\"]", tree_.path("list"));
+  return Format("[\"{0}/program\", \"{0}\"]", tree_.path("list"));
 }
 
 std::string Lister::Change(Random& random) {
@@ -88,17 +88,17 @@ std::string Lister::Print(Random& random) {
   labels_.clear();
   std::string entries;
   for (std::size_t i = 0; i < devices_; ++i) {
-    if (random.OneIn(3)) entries += format("{{{}}}, ", random.OneOf(kHostile));
+    if (random.OneIn(3)) entries += Format("{{{}}}, ", random.OneOf(kHostile));
     if (random.OneIn(3)) continue;
-    const std::string id = format("{}{}", id_, i);
+    const std::string id = Format("{}{}", id_, i);
     const std::string label =
         random.OneIn(8) ? std::string(300, 'x') : std::string(random.OneOf(kLabels));
     labels_[id] = label;
-    entries += format(R"({{"id": "{}", "paths": ["{}{}"], "vars": {{"label": "{}"}}}}, )", id,
+    entries += Format(R"({{"id": "{}", "paths": ["{}{}"], "vars": {{"label": "{}"}}}}, )", id,
                       node_, i, label);
   }
-  SetText("output", format("[{}{{}}]\n", entries));
-  return format("the program lists {} devices", labels_.size());
+  SetText("output", Format("[{}{{}}]\n", entries));
+  return Format("the program lists {} devices", labels_.size());
 }
 
 std::string Lister::End() {

@@ -41,7 +41,7 @@ std::string ReleaseProgram::Change() {
 }
 
 std::string ReleaseProgram::Toml() const {
-  return format(
+  return Format(
       "[resource.hooks.release]\ncommand = [\"{0}/program\", \"{0}\", \"{{resource}}\", "
       "\"{{id}}\"]\ntimeout = \"300ms\"\n",
       tree_.path("release"));

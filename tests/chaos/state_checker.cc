@@ -58,12 +58,12 @@ bool HasEnded(pid_t pid) {
 /// /proc/PID/fd.
 std::map<std::string, std::string> BoundSockets(pid_t pid) {
   std::map<std::string, std::string> bound;
-  std::ifstream table(format("/proc/{}/net/unix", pid));
+  std::ifstream table(Format("/proc/{}/net/unix", pid));
   for (std::string line; std::getline(table, line);) {
     std::istringstream fields(line);
     std::string skipped, inode, path;
     for (int i = 0; i < 6; ++i) fields >> skipped;
-    if (fields >> inode >> path) bound[format("socket:[{}]", inode)] = path;
+    if (fields >> inode >> path) bound[Format("socket:[{}]", inode)] = path;
   }
   return bound;
 }
@@ -74,7 +74,7 @@ std::string KindsOfDescriptors(pid_t pid) {
   const auto bound = BoundSockets(pid);
   std::map<std::string, int> kinds;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(format("/proc/{}/fd", pid), error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(Format("/proc/{}/fd", pid), error)) {
     const std::string target = std::filesystem::read_symlink(entry.path(), error);
     const auto path = bound.find(target);
     // "socket:[123]" and "pipe:[123]" differ in their numbers.
@@ -85,7 +85,7 @@ std::string KindsOfDescriptors(pid_t pid) {
   }
   std::string text;
   for (const auto& [kind, count] : kinds)
-    text += format("{}{} {}", text.empty() ? "" : ", ", kind, count);
+    text += Format("{}{} {}", text.empty() ? "" : ", ", kind, count);
   return text;
 }
 
@@ -138,15 +138,15 @@ std::string StateChecker::FindErrorsIn(const Configuration::Resource& resource) 
   if (!view || !view->connected) return "  " + resource.name + " is not registered\n";
   std::string wrong;
   if (view->options.get_preferred_allocation_available != resource.is_packed) {
-    wrong += format("  {} is not registered with its current preferences\n", resource.name);
+    wrong += Format("  {} is not registered with its current preferences\n", resource.name);
   }
   if (view->options.pre_start_required != resource.has_release) {
-    wrong += format("  {} is not registered with its current hooks\n", resource.name);
+    wrong += Format("  {} is not registered with its current hooks\n", resource.name);
   }
-  if (view->streams != 1) wrong += format("  {} has {} streams\n", resource.name, view->streams);
+  if (view->streams != 1) wrong += Format("  {} has {} streams\n", resource.name, view->streams);
   const auto listed = Listed(resource, false), expected = world_.configuration.Listed(resource);
   if (listed == expected) return wrong;
-  return wrong + format("  {}: expected {}\n    but the kubelet has {}\n", resource.name,
+  return wrong + Format("  {}: expected {}\n    but the kubelet has {}\n", resource.name,
                         testing::PrintToString(expected), testing::PrintToString(listed));
 }
 
@@ -169,7 +169,7 @@ std::string StateChecker::ListLingering() const {
   for (const auto& resource : world_.configuration.resources()) {
     for (const auto& [id, health] : Listed(resource, true)) {
       if (world_.configuration.Listed(resource).contains(id)) continue;
-      wrong += format("  {} still has {}, {}\n", resource.name, id, health);
+      wrong += Format("  {} still has {}, {}\n", resource.name, id, health);
     }
   }
   return wrong;
@@ -183,8 +183,8 @@ std::string StateChecker::CheckRemovedResources(const std::set<std::string>& aff
   for (const std::string& name : world_.daemon.kubelet().Resources()) {
     const auto view = world_.daemon.kubelet().View(name);
     if (names.contains(name) || !view) continue;
-    if (view->streams != 0) wrong += format("  {} still has {} streams\n", name, view->streams);
-    if (view->allocatable != 0) wrong += format("  {} still has devices\n", name);
+    if (view->streams != 0) wrong += Format("  {} still has {} streams\n", name, view->streams);
+    if (view->allocatable != 0) wrong += Format("  {} still has devices\n", name);
   }
   return wrong;
 }
@@ -192,11 +192,11 @@ std::string StateChecker::CheckRemovedResources(const std::set<std::string>& aff
 std::string StateChecker::CheckLeftovers() const {
   std::string wrong;
   const auto at_most = [&](std::string_view what, long count, long limit) {
-    if (count > limit) wrong += format("  {} {}, expected at most {}\n", count, what, limit);
+    if (count > limit) wrong += Format("  {} {}, expected at most {}\n", count, what, limit);
   };
   const Measure now = Now();
   const long sockets = SocketsIn(world_.daemon.kubelet().directory());
-  if (sockets != now.resources) wrong += format("  there are {} sockets\n", sockets);
+  if (sockets != now.resources) wrong += Format("  there are {} sockets\n", sockets);
   const long probes = world_.configuration.RunsPrograms() ? kMaxProbes : 0;
   at_most("child processes", static_cast<long>(ChildrenOf(world_.daemon.pid()).size()), probes);
   if (measure_.resources == 0) return wrong;
@@ -220,15 +220,15 @@ std::string StateChecker::CheckAllocations(const std::set<std::string>& affected
     if (affected.contains(resource.name) || !view || view->allocatable == 0) continue;
     const auto admitted = kubelet.Admit("check", "main", resource.name, 1);
     kubelet.Release("check");
-    if (!admitted) return format("  {}: {}\n", resource.name, admitted.error().message);
+    if (!admitted) return Format("  {}: {}\n", resource.name, admitted.error().message);
     const std::string wrong = resource.FindErrorsIn(admitted->response, world_.host);
-    if (!wrong.empty()) return format("  a container of {} gets {}\n", resource.name, wrong);
+    if (!wrong.empty()) return Format("  a container of {} gets {}\n", resource.name, wrong);
   }
   return "";
 }
 
 std::string StateChecker::Holdings() const {
-  return format("{} at first, {} now", measure_.Text(), Now().Text());
+  return Format("{} at first, {} now", measure_.Text(), Now().Text());
 }
 
 StateChecker::Measure StateChecker::Now() const {
@@ -241,7 +241,7 @@ StateChecker::Measure StateChecker::Now() const {
 }
 
 std::string StateChecker::Measure::Text() const {
-  return format("{} resources with {} descriptors and {} threads", resources, descriptors, threads);
+  return Format("{} resources with {} descriptors and {} threads", resources, descriptors, threads);
 }
 
 }  // namespace patchbay::test

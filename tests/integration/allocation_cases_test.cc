@@ -57,7 +57,7 @@ std::vector<std::string> NodesOf(const v1beta1::ContainerAllocateResponse& respo
 class Allocation : public Contract {
  protected:
   void StartCards(KubeletSimOptions options = {}) {
-    for (const int card : {2, 10}) tree_.CharDevice(format("dev/card{}", card));
+    for (const int card : {2, 10}) tree_.CharDevice(Format("dev/card{}", card));
     tree_.CharDevice("dev/render2");
     StartKubelet(options);
     StartDaemon(kCards);
@@ -321,7 +321,7 @@ TEST_P(Contract, Case48RequestOfMoreThanFourMebibytes) {
   ASSERT_TRUE(AwaitServed());
   v1beta1::PreferredAllocationRequest request;
   auto& container = *request.add_container_requests();
-  for (int i = 0; i < 50'000; ++i) container.add_available_device_ids(format("{:0>90}", i));
+  for (int i = 0; i < 50'000; ++i) container.add_available_device_ids(Format("{:0>90}", i));
   container.set_allocation_size(1);
   ASSERT_GT(request.ByteSizeLong(), 4U << 20);
   v1beta1::PreferredAllocationResponse response;
@@ -346,7 +346,7 @@ name = "example.com/card"
   CARD = "{{id}}"
 )";
   StartKubelet();
-  StartDaemon(format(kPlain, "cdi_devices = [\"example.com/card={id}\"]"));
+  StartDaemon(Format(kPlain, "cdi_devices = [\"example.com/card={id}\"]"));
   ASSERT_TRUE(AwaitServed(kCard));
   const auto admitted = kubelet_->Admit("pod", "c", kCard, 1);
   ASSERT_TRUE(admitted) << admitted.error().message;
@@ -357,7 +357,7 @@ name = "example.com/card"
   EXPECT_THAT(NodesOf(old), testing::ElementsAre("/dev/card0:/dev/card0:rw"));
 
   daemon_.reset();
-  StartDaemon(format(kPlain, ""));
+  StartDaemon(Format(kPlain, ""));
   ASSERT_TRUE(AwaitServed(kCard));
   v1beta1::AllocateResponse plain;
   ASSERT_TRUE(Stub(kCard).Allocate({{"card0"}}, &plain).ok());

@@ -51,7 +51,7 @@ TEST(ContractConfig, Case33ResourceNames) {
 
 TEST(ContractConfig, Case44Permissions) {
   const auto load = [](const std::string& permissions) {
-    return LoadTexts({{"test.toml", format(R"(
+    return LoadTexts({{"test.toml", Format(R"(
 [[resource]]
 name = "a.com/b"
   [[resource.match]]
@@ -76,7 +76,7 @@ name = "a.com/b"
 
 TEST(ContractConfig, Case34DirectoryTooLong) {
   const auto codes = [](std::size_t bytes) {
-    return Codes(format("[daemon]\nkubelet_dir = \"/{}\"\n{}", std::string(bytes - 1, 'k'),
+    return Codes(Format("[daemon]\nkubelet_dir = \"/{}\"\n{}", std::string(bytes - 1, 'k'),
                         Resource("a.com/b", "/dev/x*")));
   };
   EXPECT_THAT(codes(50), SizeIs(0));

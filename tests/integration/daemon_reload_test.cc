@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(All, Reloading,
 TEST_P(Reloading, LeavesUnchangedResourcesUntouched) {
   Begin();
   const std::string scans =
-      format("patchbay_discovery_scans_total{{resource=\"{}\"}}", kSerialName);
+      Format("patchbay_discovery_scans_total{{resource=\"{}\"}}", kSerialName);
   const double scans_before = daemon_->Metric(scans);
   Reload(Camera() + Serial());
   Reload(Serial() + Camera());
@@ -115,7 +115,7 @@ TEST_P(Reloading, LeavesUnchangedResourcesUntouched) {
 
 TEST_P(Reloading, ChangedMatchKeepsAnIdWithItsDevice) {
   const auto serial = [](std::string_view directories) {
-    return format(R"(
+    return Format(R"(
 [[resource]]
 name = "{}"
 [[resource.match]]
@@ -125,7 +125,7 @@ id = "port{{port}}"
                   kSerialName, directories);
   };
   const std::string rejected =
-      format("patchbay_rejected_devices{{reason=\"duplicate_id\",resource=\"{}\"}}", kSerialName);
+      Format("patchbay_rejected_devices{{reason=\"duplicate_id\",resource=\"{}\"}}", kSerialName);
   tree_.CharDevice("dev/b/port1");
   Begin(Camera(), serial("[ab]"));
   tree_.CharDevice("dev/a/port1");
@@ -299,7 +299,7 @@ TEST_P(Reloading, AppliesChangesOfOnNodes) {
 TEST_P(Reloading, RunsOnlyAChangedCommand) {
   const auto command = [&](std::string_view id, std::string_view keys = "") {
     return Camera() +
-           format(
+           Format(
                "[[resource]]\nname = \"{}\"\n{}\n[[resource.match]]\ncommand = [\"/bin/sh\", "
                "\"-c\", \"echo x >> {}; echo '[{{\\\"id\\\": \\\"{}\\\"}}]'\"]\n",
                kSerialName, keys, tree_.path("runs"), id);
@@ -338,7 +338,7 @@ TEST_P(Reloading, KeepsHealthWhileTheProbeIsUnchanged) {
   tree_.File("state-ttyUSB0", "up");
   tree_.File("state-ttyUSB1", "down");
   const auto health = [](std::string_view more) {
-    return format(
+    return Format(
         "[resource.health]\nfile = \"/state-{{name}}\"\nfailure_threshold = 1\n"
         "before_first = \"unhealthy\"\n{}\n",
         more);
@@ -368,7 +368,7 @@ TEST_P(Reloading, KeepsHealthWhileTheProbeIsUnchanged) {
 
 // The kubelet keeps reporting the device of a pod by the ID it had at allocation.
 TEST_P(Reloading, ChangedReplicasDoNotReleaseDevicesInUse) {
-  const std::string release = format(
+  const std::string release = Format(
       "[resource.hooks.release]\ncommand = [\"/bin/sh\", \"-c\", \"echo $0 >> {}\", "
       "\"{{id}}\"]\n",
       tree_.path("released"));
@@ -382,7 +382,7 @@ TEST_P(Reloading, ChangedReplicasDoNotReleaseDevicesInUse) {
   const auto admitted = kubelet_->Admit("pod", "c", kSerialName, 1);
   ASSERT_TRUE(admitted) << admitted.error().message;
   const std::string device = admitted->device_ids.front().substr(0, 7);
-  const std::string held = format(
+  const std::string held = Format(
       "patchbay_device_in_use{{container=\"c\",device=\"{}\",namespace=\"default\",pod=\"pod\","
       "resource=\"{}\"}}",
       device, kSerialName);
@@ -411,7 +411,7 @@ TEST_P(Reloading, ExclusiveResourceTakesAndReturnsDevices) {
 }
 
 TEST_P(Reloading, HangingHookDoesNotBlockOtherResources) {
-  const std::string hook = format(
+  const std::string hook = Format(
       "[resource.hooks.allocate]\ncommand = [\"/bin/sh\", \"-c\", \"trap '' TERM; : > {}; sleep "
       "3600\"]\ntimeout = \"60s\"\n",
       tree_.path("hangs"));
@@ -467,7 +467,7 @@ TEST_P(Reloading, LeaksNothingOfRemovedResources) {
 /// Fifty resources, one with more devices, under constant allocation.
 TEST_P(Reloading, EditOfOneResourceUnderLoadKeepsTheOthers) {
   constexpr int kResources = 50;
-  const auto name = [](int i) { return format("example.com/r{}", i); };
+  const auto name = [](int i) { return Format("example.com/r{}", i); };
   const auto file = [&](int edited) {
     std::string text;
     for (int i = 0; i < kResources; ++i) {

@@ -21,7 +21,7 @@ class DeviceDiscovery : public Contract {
  protected:
   void Start(std::string_view resources, std::string_view rescan = "24h") {
     StartKubelet();
-    StartDaemon(resources, {.daemon_keys = format("rescan = \"{}\"", rescan)});
+    StartDaemon(resources, {.daemon_keys = Format("rescan = \"{}\"", rescan)});
     ASSERT_TRUE(AwaitServed());
   }
 
@@ -187,7 +187,7 @@ TEST_P(DeviceDiscovery, HangingCommandsDoNotDelayOtherResources) {
   tree_.CharDevice("dev/ttyUSB0");
   std::string resources;
   for (int i = 0; i < 10; ++i) {  // more than there are scanners
-    resources += format(R"(
+    resources += Format(R"(
 [[resource]]
 name = "example.com/hangs-{}"
   [[resource.match]]
@@ -217,7 +217,7 @@ name = "example.com/other"
 // --- several resources ---
 
 std::string TwoResources(std::string_view first_keys) {
-  return format(R"(
+  return Format(R"(
 [[resource]]
 name = "example.com/other"
 {}

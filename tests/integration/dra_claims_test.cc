@@ -30,7 +30,7 @@ class DraClaimsOfDaemon : public Dra {
   /// A resource with a shell script for a hook; "$1" is the ID of the device.
   static std::string WithHook(std::string_view hook, std::string_view script,
                               std::string_view resource = kDraSerial) {
-    return format(
+    return Format(
         "{}[resource.hooks.{}]\ncommand = [\"/bin/sh\", \"-c\", '''{}''', \"sh\", "
         "\"{{id}}\"]\n",
         resource, hook, script);
@@ -39,7 +39,7 @@ class DraClaimsOfDaemon : public Dra {
   std::string WithHooks() const {
     std::string resource(kDraSerial);
     for (const char* hook : {"allocate", "pre_start", "release"}) {
-      resource = WithHook(hook, format("echo {} $1 >> {}", hook, tree_.path("runs")), resource);
+      resource = WithHook(hook, Format("echo {} $1 >> {}", hook, tree_.path("runs")), resource);
     }
     return resource;
   }
@@ -116,7 +116,7 @@ TEST_F(DraClaimsOfDaemon, AReloadThatRemovesTheResourceWaitsForItsHooks) {
   }
   const SimClaim claim = StartWithClaim(
       WithHook("pre_start",
-               format("echo > {0}/begun; read x < {0}/gate; echo $1 >> {0}/runs", tree_.path())));
+               Format("echo > {0}/begun; read x < {0}/gate; echo $1 >> {0}/runs", tree_.path())));
   auto prepared =
       std::async(std::launch::async, [&] { return kubelet_->PrepareClaims("pod-1", {claim}); });
   std::ifstream(tree_.path("begun")).get();
@@ -289,7 +289,7 @@ TEST_F(DraClaimsOfDaemon, TwoInstancesThatPrepareAClaimAtOnceRunItsHooksOnce) {
     ASSERT_EQ(mkfifo(tree_.path(pipe).c_str(), 0600), 0);
   }
   const std::string resources = WithHook(
-      "allocate", format("echo $1 >> {0}/runs; echo > {0}/begun; read x < {0}/gate", tree_.path()));
+      "allocate", Format("echo $1 >> {0}/runs; echo > {0}/begun; read x < {0}/gate", tree_.path()));
   StartDaemon(resources, "aaaa");
   ASSERT_TRUE(daemon_->AwaitReady());
   const auto newer = MakeDaemon(resources, "bbbb");
@@ -299,7 +299,7 @@ TEST_F(DraClaimsOfDaemon, TwoInstancesThatPrepareAClaimAtOnceRunItsHooksOnce) {
   ASSERT_FALSE(HasFailure()) << "no hook would open the pipe";
   const auto prepare = [&](const std::string& pod_uid) {
     return std::async(std::launch::async, [this, claim, pod_uid] {
-      PluginChannel channel(tree_.path(format("plugins/patchbay.dev/dra-{}.sock", pod_uid)),
+      PluginChannel channel(tree_.path(Format("plugins/patchbay.dev/dra-{}.sock", pod_uid)),
                             "localhost");
       return PrepareOnDriver(channel, DraApi::kV1, {claim}, kPatience);
     });

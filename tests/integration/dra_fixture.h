@@ -101,7 +101,7 @@ class Dra : public testing::Test {
   void ServeBothApis(std::string_view entry) {
     ASSERT_NO_FATAL_FAILURE(StartPluginSide());
     StartDaemon(
-        format("[[resource]]\nname = \"example.com/serial\"\napi = \"dra\"\n{0}"
+        Format("[[resource]]\nname = \"example.com/serial\"\napi = \"dra\"\n{0}"
                "[[resource]]\nname = \"example.com/plugin\"\n{0}",
                entry));
     ASSERT_TRUE(daemon_->AwaitReady());
@@ -117,7 +117,7 @@ class Dra : public testing::Test {
   }
   /// Returns kDraSerial with a probe that fails for a device while the tree has a file of its name.
   std::string WithProbe() const {
-    return format(
+    return Format(
         "{}[resource.health]\ncommand = [\"test\", \"!\", \"-e\", \"{}/{{name}}\"]\n"
         "period = \"100ms\"\nfailure_threshold = 1\n",
         kDraSerial, tree_.path());

@@ -21,7 +21,7 @@ constexpr const char* kSerialLabel = "resource=\"example.com/serial\"";
 class DraStatusOfDaemon : public Dra {
  protected:
   bool AwaitSeries(const char* name, double value, const std::string& labels = kSerialLabel) {
-    return daemon_->AwaitMetric(format("{}{{{}}}", name, labels), value);
+    return daemon_->AwaitMetric(Format("{}{{{}}}", name, labels), value);
   }
   /// Starts the daemon with the PodResources API of the plugin side.
   bool StartWithPods() {
@@ -55,28 +55,28 @@ TEST_F(DraStatusOfDaemon, MetricsHaveSlicesRequestsAndClaims) {
       daemon_->AwaitMetricAtLeast("patchbay_api_requests_total{code=\"201\",verb=\"create\"}", 1));
   EXPECT_TRUE(AwaitSeries("patchbay_resource_slices", 1));
   EXPECT_TRUE(AwaitSeries("patchbay_resource_slice_writes_total", 1,
-                          format("{},result=\"success\"", kSerialLabel)));
+                          Format("{},result=\"success\"", kSerialLabel)));
   EXPECT_TRUE(AwaitSeries("patchbay_prepared_claims", 0));
   CreateClass();
   const SimClaim claim = CreateClaim("one");
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   EXPECT_TRUE(AwaitSeries("patchbay_prepared_claims", 1));
   EXPECT_TRUE(AwaitSeries("patchbay_claim_prepares_total", 1,
-                          format("{},result=\"success\"", kSerialLabel)));
+                          Format("{},result=\"success\"", kSerialLabel)));
   EXPECT_TRUE(AwaitSeries("patchbay_claim_prepare_duration_seconds_count", 1));
   ASSERT_FALSE(kubelet_->PrepareClaims("pod-2", {{"default", "absent", "u", kDraDriver}}));
   EXPECT_TRUE(AwaitSeries("patchbay_claim_prepares_total", 1, "resource=\"\",result=\"failure\""));
   ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
   EXPECT_TRUE(AwaitSeries("patchbay_prepared_claims", 0));
   EXPECT_TRUE(AwaitSeries("patchbay_claim_unprepares_total", 1,
-                          format("{},result=\"success\"", kSerialLabel)));
+                          Format("{},result=\"success\"", kSerialLabel)));
   for (const auto& [method, count] : std::map<std::string, int>{{"GetInfo", 1},
                                                                 {"NotifyRegistrationStatus", 1},
                                                                 {"NodePrepareResources", 2},
                                                                 {"NodeUnprepareResources", 1},
                                                                 {"NodeWatchResources", 0}}) {
     EXPECT_TRUE(AwaitSeries("patchbay_rpcs_total", count,
-                            format("code=\"OK\",method=\"{}\",resource=\"\"", method)))
+                            Format("code=\"OK\",method=\"{}\",resource=\"\"", method)))
         << method;
   }
   EXPECT_TRUE(daemon_->AwaitMetric("patchbay_health_streams", 1));
@@ -95,7 +95,7 @@ TEST_F(DraStatusOfDaemon, StatusHasSlicesTaintsAndClaims) {
       kPatience));
   ASSERT_TRUE(AwaitSeries("patchbay_prepared_claims", 1));
   ASSERT_TRUE(AwaitSeries("patchbay_resource_slice_writes_total", 2,
-                          format("{},result=\"success\"", kSerialLabel)));
+                          Format("{},result=\"success\"", kSerialLabel)));
   const Json status = StatusJson();
   EXPECT_EQ(status["dra"]["driver"], kDraDriver);
   EXPECT_EQ(status["dra"]["registered"], true);
@@ -133,12 +133,12 @@ TEST_F(DraStatusOfDaemon, CountsWhatTheKubeletAnswersToTheRegistration) {
   kubelet_->SetRegistrationFault(DraRegistrationFault::kReject, "no room");
   StartDaemon();
   EXPECT_TRUE(daemon_->AwaitMetricAtLeast(
-      format("patchbay_registrations_total{{{},result=\"failure\"}}", kSerialLabel), 1));
+      Format("patchbay_registrations_total{{{},result=\"failure\"}}", kSerialLabel), 1));
   EXPECT_TRUE(daemon_->AwaitUnready("no room"));
   kubelet_->SetRegistrationFault(DraRegistrationFault::kNone);
   ASSERT_TRUE(daemon_->AwaitReady());
   EXPECT_TRUE(AwaitSeries("patchbay_registrations_total", 1,
-                          format("{},result=\"success\"", kSerialLabel)));
+                          Format("{},result=\"success\"", kSerialLabel)));
 }
 
 /// Other failures are not answers of the kubelet.
@@ -148,10 +148,10 @@ TEST_F(DraStatusOfDaemon, ARejectedSliceIsNoFailedRegistration) {
   server_->SetFaults({{.verb = api_sim::Verb::kUpdate, .code = 500}});
   tree_.CharDevice("dev/ttyUSB2");
   EXPECT_TRUE(AwaitSeries("patchbay_resource_slice_writes_total", 1,
-                          format("{},result=\"failure\"", kSerialLabel)));
+                          Format("{},result=\"failure\"", kSerialLabel)));
   EXPECT_TRUE(server_->Await([&] { return Published().size() == 3; }, kPatience));
   EXPECT_EQ(daemon_->Metric(
-                format("patchbay_registrations_total{{{},result=\"failure\"}}", kSerialLabel)),
+                Format("patchbay_registrations_total{{{},result=\"failure\"}}", kSerialLabel)),
             0);
 }
 
@@ -163,7 +163,7 @@ TEST_F(DraStatusOfDaemon, PodsOfClaimsHoldDevices) {
   EXPECT_NE(prepared->begin()->second.at(0).device, "ttyUSB0") << "the name in the slice";
   plugin_side_->UseClaims("default/pod", "c", {"one"});
   EXPECT_TRUE(AwaitSeries("patchbay_device_in_use", 1,
-                          format("container=\"c\",device=\"ttyUSB0\",namespace=\"default\","
+                          Format("container=\"c\",device=\"ttyUSB0\",namespace=\"default\","
                                  "pod=\"pod\",{}",
                                  kSerialLabel)))
       << daemon_->Get("/metrics").body;
@@ -183,17 +183,17 @@ TEST_F(DraStatusOfDaemon, ADeviceThatVanishedBeforeAStartIsInUseAndUnhealthy) {
   tree_.Remove("dev/ttyUSB0");
   ASSERT_TRUE(StartWithPods());
   EXPECT_TRUE(AwaitSeries("patchbay_device_in_use", 1,
-                          format("container=\"c\",device=\"ttyUSB0\",namespace=\"default\","
+                          Format("container=\"c\",device=\"ttyUSB0\",namespace=\"default\","
                                  "pod=\"pod\",{}",
                                  kSerialLabel)))
       << daemon_->Get("/metrics").body;
   EXPECT_TRUE(
-      AwaitSeries("patchbay_device_healthy", 0, format("device=\"ttyUSB0\",{}", kSerialLabel)))
+      AwaitSeries("patchbay_device_healthy", 0, Format("device=\"ttyUSB0\",{}", kSerialLabel)))
       << daemon_->Get("/metrics").body;
   EXPECT_TRUE(AwaitHealth({SimHealth::kUnhealthy, SimHealth::kHealthy}));
   EXPECT_TRUE(server_->Await([&] { return Published().at(0).ends_with(" NoExecute"); }, kPatience));
   EXPECT_TRUE(AwaitSeries("patchbay_resource_slice_writes_total", 1,
-                          format("{},result=\"success\"", kSerialLabel)));
+                          Format("{},result=\"success\"", kSerialLabel)));
   EXPECT_EQ(StatusJson()["resources"][0]["dra"]["taints"],
             Json({{"ttyUSB0", "patchbay.dev/gone:NoExecute"}}));
   ASSERT_TRUE(kubelet_->UnprepareClaims("uid"));

@@ -229,7 +229,7 @@ replicas = 3
   ASSERT_NO_FATAL_FAILURE(ServeBothApis(kPairs));
   std::map<std::string, CdiEdits> by_unit;
   for (int i = 0; i < 6; ++i) {
-    CdiEdits edits = PrepareNew(format("claim-{}", i));
+    CdiEdits edits = PrepareNew(Format("claim-{}", i));
     EXPECT_EQ(edits.device_nodes.size(), 2U);
     EXPECT_EQ(edits.mounts.size(), 2U);
     by_unit[edits.env.at("UNIT")] = std::move(edits);
@@ -237,7 +237,7 @@ replicas = 3
   EXPECT_EQ(by_unit.size(), 6U);
   for (int i = 0; i < 6; ++i) {
     const auto admitted =
-        plugin_side_->Admit(format("plugin-{}", i), "container", "example.com/plugin", 1);
+        plugin_side_->Admit(Format("plugin-{}", i), "container", "example.com/plugin", 1);
     ASSERT_TRUE(admitted) << admitted.error().message;
     const std::string unit = admitted->device_ids.at(0);
     SCOPED_TRACE(unit);

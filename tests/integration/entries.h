@@ -19,7 +19,7 @@ inline const std::string kSerialName = "example.com/serial";
 /// Returns a resource with this `glob`, further keys before its tables, and further tables.
 inline std::string Resource(std::string_view name, std::string_view glob,
                             std::string_view keys = "", std::string_view tables = "") {
-  return format("[[resource]]\nname = \"{}\"\n{}\n  [[resource.match]]\n  path = \"{}\"\n{}\n",
+  return Format("[[resource]]\nname = \"{}\"\n{}\n  [[resource.match]]\n  path = \"{}\"\n{}\n",
                 name, keys, glob, tables);
 }
 /// The same for kSerial.

@@ -41,7 +41,7 @@ class GroupGrant : public Contract {
   }
   std::vector<std::uint32_t> GroupsInFile(gid_t gid) const {
     const auto spec =
-        CdiDirectory(tree_.path("cdi")).Read(format("patchbay.dev-group_gid-{}.json", gid));
+        CdiDirectory(tree_.path("cdi")).Read(Format("patchbay.dev-group_gid-{}.json", gid));
     return spec ? spec->devices.at(0).edits.additional_gids : std::vector<std::uint32_t>();
   }
 

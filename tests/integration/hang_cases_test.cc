@@ -56,7 +56,7 @@ class HangingFileSystem : public Contract {
     StartKubelet();
     Process process(
         tree_, tree_.path("kubelet"),
-        format("{}\n[[resource]]\nname = \"{}\"\n{}\n", kSerial, kHungName, dependency.resource));
+        Format("{}\n[[resource]]\nname = \"{}\"\n{}\n", kSerial, kHungName, dependency.resource));
     ASSERT_TRUE(AwaitServed()) << process.log();
     ASSERT_TRUE(AwaitServed(kHungName)) << process.log();
     ASSERT_TRUE(AwaitHealth({{"card0", "Healthy"}}, kHungName)) << process.log();
@@ -144,7 +144,7 @@ TEST_P(HangingFileSystem, OfAnOpenProbeAffectsOnlyItsResource) {
 }
 
 TEST_P(HangingFileSystem, OfAProbeCommandAffectsOnlyItsResource) {
-  ExpectTroubleStays({format(R"(
+  ExpectTroubleStays({Format(R"(
   [[resource.match]]
   path = "/dev/card*"
   [resource.health]
@@ -157,7 +157,7 @@ TEST_P(HangingFileSystem, OfAProbeCommandAffectsOnlyItsResource) {
 
 // A hook that cannot start in time is not run, so the timeout is long enough for a busy machine.
 TEST_P(HangingFileSystem, OfAHookAffectsOnlyItsResource) {
-  ExpectTroubleStays({format(R"(
+  ExpectTroubleStays({Format(R"(
   [[resource.match]]
   path = "/dev/card*"
   [resource.hooks.allocate]
@@ -168,7 +168,7 @@ TEST_P(HangingFileSystem, OfAHookAffectsOnlyItsResource) {
 }
 
 TEST_P(HangingFileSystem, OfADiscoveryCommandAffectsOnlyItsResource) {
-  ExpectTroubleStays({format(R"(
+  ExpectTroubleStays({Format(R"(
   [[resource.match]]
   command = ["{}"]
   timeout = "2s")",
@@ -234,7 +234,7 @@ TEST_P(HangingFileSystem, OfPodResourcesDoesNotBlockTheDaemon) {
   HangingMount mount(tree_.path("mnt"));
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
   Process process(tree_, tree_.path("kubelet"),
-                  format("pod_resources = \"{}\"\n{}", tree_.path("mnt/kubelet.sock"), kSerial));
+                  Format("pod_resources = \"{}\"\n{}", tree_.path("mnt/kubelet.sock"), kSerial));
   ASSERT_TRUE(mount.AwaitHang(kPatience)) << process.log();
   ASSERT_TRUE(AwaitServed()) << process.log();
   process.Signal(SIGTERM);
@@ -303,7 +303,7 @@ TEST_P(HangingFileSystem, AllocateTimesOutWithAReason) {
 
 TEST_P(HangingFileSystem, OldEntryStaysInEffectUntilTheNewScanEnds) {
   const auto entry = [&](std::string_view path, std::string_view version) {
-    return format(R"(
+    return Format(R"(
 [[resource]]
 name = "example.com/hung"
   [[resource.match]]
@@ -334,7 +334,7 @@ name = "example.com/hung"
 // The scan of a removed entry does not delay the entry that replaces it.
 TEST_P(HangingFileSystem, ReloadReplacesAHangingScan) {
   const auto entry = [](std::string_view path) {
-    return format("[[resource]]\nname = \"{}\"\n[[resource.match]]\npath = \"{}\"\n", kHungName,
+    return Format("[[resource]]\nname = \"{}\"\n[[resource.match]]\npath = \"{}\"\n", kHungName,
                   path);
   };
   StartKubelet();

@@ -27,19 +27,19 @@ class DeviceHealth : public Contract {
   /// Serves every serial device, with these lines in [resource.health].
   void Start(std::string_view health) {
     StartKubelet();
-    StartDaemon(format("{}[resource.health]\n{}", kSerial, health),
+    StartDaemon(Format("{}[resource.health]\n{}", kSerial, health),
                 {.daemon_keys = "rescan = \"24h\""});
     ASSERT_TRUE(AwaitServed());
   }
   void Make(int number, std::string_view state = "ok\n") {
-    tree_.CharDevice(format("dev/ttyUSB{}", number));
+    tree_.CharDevice(Format("dev/ttyUSB{}", number));
     Set(number, state);
   }
   /// Replaces the text atomically, like a driver.
   void Set(int number, std::string_view state) {
     tree_.File("sys/state/new", state);
     std::filesystem::rename(tree_.path("sys/state/new"),
-                            tree_.path(format("sys/state/ttyUSB{}", number)));
+                            tree_.path(Format("sys/state/ttyUSB{}", number)));
   }
 };
 
@@ -117,7 +117,7 @@ class ExtraDeviceNodes : public DeviceHealth {
     DeviceHealth::SetUp();
     Make(0);
     StartKubelet();
-    StartDaemon(format(R"({}
+    StartDaemon(Format(R"({}
   [[resource.device_node]]
   [[resource.device_node]]
   host_path = "/dev/control"
@@ -173,7 +173,7 @@ class HangingProbes : public DeviceHealth {
   /// Waits until `count` probes had this result.
   bool AwaitResults(std::string_view result, int count) const {
     return daemon_->AwaitMetricAtLeast(
-        format(R"(patchbay_probes_total{{resource="example.com/serial",result="{}"}})", result),
+        Format(R"(patchbay_probes_total{{resource="example.com/serial",result="{}"}})", result),
         count);
   }
   std::string WhyRefused() const { return Stub().Allocate({{"ttyUSB1"}}).error_message(); }
@@ -200,7 +200,7 @@ TEST_P(HangingProbes, AreRememberedWhenHealthIsRemovedAndRestored) {
   const std::string why = WhyRefused();
   daemon_->Reload(kSerial);
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
-  daemon_->Reload(format("{}[resource.health]\n{}", kSerial, kHangingProbe));
+  daemon_->Reload(Format("{}[resource.health]\n{}", kSerial, kHangingProbe));
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
   EXPECT_EQ(WhyRefused(), why) << "it is the probe that hung before";
 }

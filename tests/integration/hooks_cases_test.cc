@@ -20,7 +20,7 @@ class DeviceHooks : public Contract {
   /// Serves every serial device, with a shell script as its hook; "$1" is the ID of the device.
   void Start(std::string_view hook, std::string_view script, std::string_view keys = "") {
     StartKubelet({.directory = {}, .pod_resources = Socket()});
-    StartDaemon(format("{}[resource.hooks.{}]\ncommand = [\"/bin/sh\", \"-c\", '''{}''', \"sh\", "
+    StartDaemon(Format("{}[resource.hooks.{}]\ncommand = [\"/bin/sh\", \"-c\", '''{}''', \"sh\", "
                        "\"{{id}}\"]\n{}\n",
                        kSerial, hook, script, keys),
                 {.daemon_keys = "rescan = \"24h\"",
@@ -35,13 +35,13 @@ class DeviceHooks : public Contract {
   }
   double Runs(std::string_view hook, std::string_view result) const {
     return daemon_->Metric(
-        format(R"(patchbay_hooks_total{{hook="{}",resource="example.com/serial",result="{}"}})",
+        Format(R"(patchbay_hooks_total{{hook="{}",resource="example.com/serial",result="{}"}})",
                hook, result));
   }
   /// A script that reports its start and waits until the gate opens.
   std::string WaitAtGate() {
     for (const char* pipe : {"gate", "begun"}) mkfifo(tree_.path(pipe).c_str(), 0600);
-    return format("echo > {}; read x < {}", tree_.path("begun"), tree_.path("gate"));
+    return Format("echo > {}; read x < {}", tree_.path("begun"), tree_.path("gate"));
   }
   void AwaitBegun() { std::ifstream(tree_.path("begun")).get(); }
   void OpenGate() { std::ofstream(tree_.path("gate")) << "\n"; }
@@ -71,7 +71,7 @@ class DeviceHooks : public Contract {
 
 TEST_P(DeviceHooks, PreStartRunsAtEveryStart) {
   tree_.CharDevice("dev/ttyUSB0"), tree_.CharDevice("dev/ttyUSB1");
-  Start("pre_start", format("echo $1 >> {}", tree_.path("ran")));
+  Start("pre_start", Format("echo $1 >> {}", tree_.path("ran")));
   EXPECT_TRUE(View().options.pre_start_required);
   ASSERT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 1));
   EXPECT_EQ(Written("ran"), "");
@@ -85,7 +85,7 @@ TEST_P(DeviceHooks, PreStartRunsAtEveryStart) {
 TEST_P(DeviceHooks, PodEventContainsThePreStartFailure) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("pre_start",
-        format("test -e {} && exit; echo no medium in $1 >&2; exit 7", tree_.path("medium")));
+        Format("test -e {} && exit; echo no medium in $1 >&2; exit 7", tree_.path("medium")));
   ASSERT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 1));
   const Status refused = kubelet_->StartContainer("pod", "c");
   ASSERT_FALSE(refused);
@@ -102,7 +102,7 @@ TEST_P(DeviceHooks, PodEventContainsThePreStartFailure) {
 // The daemon was restarted, and the kubelet starts a container that was allocated before.
 TEST_P(DeviceHooks, Case45PreStartWithoutAllocate) {
   tree_.CharDevice("dev/ttyUSB0");
-  Start("pre_start", format("echo $1 >> {}", tree_.path("ran")));
+  Start("pre_start", Format("echo $1 >> {}", tree_.path("ran")));
   EXPECT_TRUE(Stub().PreStart({"ttyUSB0"}).ok());
   EXPECT_TRUE(Stub().PreStart({"ttyUSB0"}).ok());
   EXPECT_EQ(Written("ran"), "ttyUSB0\nttyUSB0\n");
@@ -123,7 +123,7 @@ TEST_P(DeviceHooks, Case45SlowPreStartIsStopped) {
 
 TEST_P(DeviceHooks, AllocateRunsBeforeTheResponse) {
   tree_.CharDevice("dev/ttyUSB0");
-  Start("allocate", format("echo $1 >> {}", tree_.path("ran")));
+  Start("allocate", Format("echo $1 >> {}", tree_.path("ran")));
   EXPECT_FALSE(View().options.pre_start_required);
   ASSERT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 1));
   EXPECT_EQ(Written("ran"), "ttyUSB0\n");
@@ -148,7 +148,7 @@ TEST_P(DeviceHooks, FailedAllocateRejectsTheAllocation) {
 
 TEST_P(DeviceHooks, RejectedAllocationRunsNoHook) {
   tree_.CharDevice("dev/ttyUSB0");
-  Start("allocate", format("echo $1 >> {}", tree_.path("ran")));
+  Start("allocate", Format("echo $1 >> {}", tree_.path("ran")));
   EXPECT_FALSE(Stub().Allocate({{"ttyUSB0"}, {"ttyUSB7"}}).ok());
   EXPECT_EQ(Written("ran"), "");
 }
@@ -190,7 +190,7 @@ TEST_P(DeviceHooks, ShutdownDoesNotWaitForHooks) {
 
 TEST_P(DeviceHooks, ReleaseRunsOnceWhenThePodIsGone) {
   tree_.CharDevice("dev/ttyUSB0"), tree_.CharDevice("dev/ttyUSB1");
-  Start("release", format("echo $1 >> {}", tree_.path("ran")));
+  Start("release", Format("echo $1 >> {}", tree_.path("ran")));
   EXPECT_TRUE(View().options.pre_start_required);  // the next container can have to wait
   const std::string a = Run("a"), b = Run("b");
   ASSERT_TRUE(kubelet_->StartContainer("a", "c"));  // again, after a crash
@@ -207,7 +207,7 @@ TEST_P(DeviceHooks, ReleaseRunsOnceWhenThePodIsGone) {
 
 TEST_P(DeviceHooks, PodResourcesOutageReleasesNothing) {
   tree_.CharDevice("dev/ttyUSB0");
-  Start("release", format("echo $1 >> {}", tree_.path("ran")));
+  Start("release", Format("echo $1 >> {}", tree_.path("ran")));
   Run("a");
   for (const auto fault : {PodResourcesFault::kUnknownError, PodResourcesFault::kGarbage,
                            PodResourcesFault::kTooLong, PodResourcesFault::kUnimplemented,
@@ -250,7 +250,7 @@ TEST_P(DeviceHooks, NextContainerStartsAfterTheRelease) {
 
 TEST_P(DeviceHooks, DoesNotReleaseADeviceInUseByTheNextContainer) {
   tree_.CharDevice("dev/ttyUSB0");
-  Start("release", format("echo $1 >> {}", tree_.path("ran")));
+  Start("release", Format("echo $1 >> {}", tree_.path("ran")));
   Run("a");
   ASSERT_TRUE(kubelet_->SetPodResourcesFault(PodResourcesFault::kUnknownError));
   ASSERT_TRUE(daemon_->AwaitMetric("patchbay_pod_resources_up", 0));
@@ -271,7 +271,7 @@ TEST_P(DeviceHooks, ReleaseRunsBeforeTheNextAllocateHook) {
   const std::string file = tree_.path("ran");
   StartKubelet({.directory = {}, .pod_resources = Socket()});
   StartDaemon(
-      format("{0}[resource.hooks.allocate]\ncommand = [\"sh\", \"-c\", \"echo take >> {1}\"]\n"
+      Format("{0}[resource.hooks.allocate]\ncommand = [\"sh\", \"-c\", \"echo take >> {1}\"]\n"
              "[resource.hooks.release]\ncommand = [\"sh\", \"-c\", \"echo drop >> {1}\"]\n",
              kSerial, file),
       {.pod_resources = Socket(),
@@ -303,7 +303,7 @@ TEST_P(DeviceHooks, ContainersStartWithoutPodResources) {
 
 TEST_P(DeviceHooks, VanishedDeviceIsReleased) {
   tree_.CharDevice("dev/ttyUSB0");
-  Start("release", format("echo $1 >> {}", tree_.path("ran")));
+  Start("release", Format("echo $1 >> {}", tree_.path("ran")));
   Run("a");
   tree_.Remove("dev/ttyUSB0");
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}}));

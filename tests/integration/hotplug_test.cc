@@ -124,8 +124,8 @@ TEST_P(Hotplug, SendsFewListsForAThousandNodes) {
   ASSERT_NO_FATAL_FAILURE(Start());
   HealthById all;
   for (int i = 0; i < 1000; ++i) {
-    tree_.CharDevice(format("dev/ttyUSB{}", i));
-    all[format("ttyUSB{}", i)] = "Healthy";
+    tree_.CharDevice(Format("dev/ttyUSB{}", i));
+    all[Format("ttyUSB{}", i)] = "Healthy";
   }
   ASSERT_TRUE(AwaitHealth(all));
   EXPECT_LE(View().lists, 8U);  // at most one per second, not one per node

@@ -44,14 +44,14 @@ std::vector<std::string> Names(const std::string& directory) {
 std::string Resources(int n) {
   std::string text;
   for (int i = 0; i < n; ++i) {
-    text += format(
+    text += Format(
         "[[resource]]\nname = \"example.com/r{0}\"\n[[resource.match]]\npath = "
         "\"/dev/r{0}.*\"\n",
         i);
   }
   return text;
 }
-std::string ResourceName(int i) { return format("example.com/r{}", i); }
+std::string ResourceName(int i) { return Format("example.com/r{}", i); }
 
 // --- end of the process ---
 
@@ -169,7 +169,7 @@ TEST_P(Contract, Case49StopWhileAnAllocateHangs) {
   const std::string hung = "example.com/hung";
   for (const char* node : {"dev/ttyUSB0", "dev/card0", "mnt/card0"}) tree_.CharDevice(node);
   StartKubelet();
-  StartDaemon(format(R"({}
+  StartDaemon(Format(R"({}
 [[resource]]
 name = "{}"
   [[resource.match]]
@@ -234,7 +234,7 @@ TEST_P(Contract, Case50RestartAfterSigkill) {
 
 TEST_P(Contract, Case51TenResources) {
   constexpr int kResources = 10;
-  for (int i = 0; i < kResources; ++i) tree_.CharDevice(format("dev/r{}.0", i));
+  for (int i = 0; i < kResources; ++i) tree_.CharDevice(Format("dev/r{}.0", i));
   StartKubelet().SetRegisterFault(RegisterFault::kUnknownError, ResourceName(3), "not this one");
   kubelet_->SetRegisterFault(RegisterFault::kHang, ResourceName(7));
   StartDaemon(Resources(kResources));
@@ -242,9 +242,9 @@ TEST_P(Contract, Case51TenResources) {
     for (int i = 0; i < kResources; ++i) {
       if (i == 3 || i == 7) continue;
       EXPECT_TRUE(AwaitServed(ResourceName(i))) << i;
-      EXPECT_EQ(HealthOf(View(ResourceName(i))), (HealthById{{format("r{}.0", i), "Healthy"}}));
+      EXPECT_EQ(HealthOf(View(ResourceName(i))), (HealthById{{Format("r{}.0", i), "Healthy"}}));
       EXPECT_TRUE(daemon_->AwaitMetric(
-          format("patchbay_resource_registered{{resource=\"{}\"}}", ResourceName(i)), 1));
+          Format("patchbay_resource_registered{{resource=\"{}\"}}", ResourceName(i)), 1));
     }
   };
   served_but_two();

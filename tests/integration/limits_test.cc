@@ -44,8 +44,8 @@ TEST_P(Limits, RescanFindsChangesInUnwatchedDirectories) {
   HealthById devices;
   const auto add = [&](const char* name) {
     for (int i = 0; i < kDirectories; ++i) {
-      tree_.CharDevice(format("dev/d{:02}/{}", i, name));
-      devices[format("d{:02}:{}", i, name)] = "Healthy";
+      tree_.CharDevice(Format("dev/d{:02}/{}", i, name));
+      devices[Format("d{:02}:{}", i, name)] = "Healthy";
     }
   };
   add("tty0");
@@ -80,7 +80,7 @@ TEST_P(Limits, RescanReadsClaimsInAnUnwatchedDirectory) {
   break_file("patchbay.dev-claim_first.json");
   StartKubelet();
   Process process(tree_, tree_.path("kubelet"),
-                  format("cdi_dir = \"{}\"\n{}", tree_.path("cdi"), Serial("api = \"dra\"")),
+                  Format("cdi_dir = \"{}\"\n{}", tree_.path("cdi"), Serial("api = \"dra\"")),
                   [] { return EnterLimited("max_inotify_watches", "0"); });
   if (!process.AwaitLog("cannot watch the CDI files of claims; reading them at each rescan")) {
     if (process.Wait(std::chrono::milliseconds(0)) == Process::kCannotEnter) {
@@ -92,8 +92,8 @@ TEST_P(Limits, RescanReadsClaimsInAnUnwatchedDirectory) {
   ASSERT_TRUE(process.AwaitLog("claim_first.json: the CDI file")) << process.log();
   // More than the reads at the start can find.
   for (const char* name : {"second", "third", "fourth", "fifth"}) {
-    break_file(format("patchbay.dev-claim_{}.json", name));
-    ASSERT_TRUE(process.AwaitLog(format("claim_{}.json: the CDI file", name))) << process.log();
+    break_file(Format("patchbay.dev-claim_{}.json", name));
+    ASSERT_TRUE(process.AwaitLog(Format("claim_{}.json: the CDI file", name))) << process.log();
   }
 }
 

@@ -55,7 +55,7 @@ class ManyLists {
  public:
   ManyLists() {
     for (int i = 0; i < 10'000; ++i) {
-      devices_.push_back(std::make_shared<const Device>(Device{format("device-{:05}", i), {}, {}}));
+      devices_.push_back(std::make_shared<const Device>(Device{Format("device-{:05}", i), {}, {}}));
     }
   }
   std::shared_ptr<const Snapshot> Next() {

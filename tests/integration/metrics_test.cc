@@ -13,7 +13,7 @@ using testing::HasSubstr;
 class DaemonMetrics : public Contract {
  protected:
   bool Agrees(std::string_view name, std::string_view labels, std::size_t value) {
-    const std::string series = format("patchbay_{}{{{}}}", name, labels);
+    const std::string series = Format("patchbay_{}{{{}}}", name, labels);
     const bool agrees =
         daemon_->AwaitMetric(series, static_cast<double>(value), std::chrono::seconds(5));
     EXPECT_TRUE(agrees) << daemon_->log().text() << series << " is " << daemon_->Metric(series)
@@ -76,7 +76,7 @@ TEST_P(DaemonMetrics, AgreeWithTheKubelet) {
   Agrees("registrations_total", r + ",result=\"success\"", accepted);
   // Calls between the bind of kubelet.sock and its listen fail without being counted.
   const auto failures = static_cast<std::size_t>(
-      daemon_->Metric(format("patchbay_registrations_total{{{},result=\"failure\"}}", r)));
+      daemon_->Metric(Format("patchbay_registrations_total{{{},result=\"failure\"}}", r)));
   EXPECT_GE(failures, failed) << daemon_->log().text();
   EXPECT_LE(failures, daemon_->log().Count("phase=registering") - accepted)
       << daemon_->log().text();
@@ -95,7 +95,7 @@ TEST_P(DaemonMetrics, AgreeWithTheKubelet) {
   const auto ended = [&](std::string_view code) {
     return std::max(
         0.0, daemon_->Metric(
-                 format("patchbay_rpcs_total{{code=\"{}\",method=\"ListAndWatch\",{}}}", code, r)));
+                 Format("patchbay_rpcs_total{{code=\"{}\",method=\"ListAndWatch\",{}}}", code, r)));
   };
   EXPECT_EQ(ended("CANCELLED") + ended("OK"), 2);
   EXPECT_GE(ended("CANCELLED"), 1);

@@ -34,28 +34,28 @@ class Numa : public Contract {
   void Card(const std::string& name, const std::string& numa_node) {
     const std::string function = Function(name);
     sysfs_.Device(function, {.subsystem = "pci", .attributes = {{"numa_node", numa_node}}});
-    sysfs_.Device(format("{}/misc/{}", function, name),
-                  {.subsystem = "misc", .number = format("240:{}", minors_[name])});
+    sysfs_.Device(Format("{}/misc/{}", function, name),
+                  {.subsystem = "misc", .number = Format("240:{}", minors_[name])});
   }
   /// Creates card0, card1 and so on, on these NUMA nodes.
   void Cards(const std::vector<int>& numa_nodes) {
     for (std::size_t i = 0; i < numa_nodes.size(); ++i) {
-      Card(format("card{}", i), std::to_string(numa_nodes[i]));
+      Card(Format("card{}", i), std::to_string(numa_nodes[i]));
     }
   }
   std::string Function(const std::string& name) {
     const auto minor = minors_.emplace(name, minors_.size()).first->second;
-    return format("/sys/devices/pci0000:00/0000:{:02x}:00.0", minor);
+    return Format("/sys/devices/pci0000:00/0000:{:02x}:00.0", minor);
   }
 
   /// Runs the daemon with every /dev/card* as a device, and further keys of the resource.
   void Start(std::string_view keys, RunningDaemon::Settings settings = {}) {
-    StartResource(format("{}\n  [[resource.match]]\n  path = \"/dev/card*\"\n", keys),
+    StartResource(Format("{}\n  [[resource.match]]\n  path = \"/dev/card*\"\n", keys),
                   std::move(settings));
   }
   void StartResource(std::string_view rest, RunningDaemon::Settings settings = {}) {
     StartKubelet();
-    StartDaemon(format("[[resource]]\nname = \"{}\"\n{}", kCardName, rest), std::move(settings));
+    StartDaemon(Format("[[resource]]\nname = \"{}\"\n{}", kCardName, rest), std::move(settings));
     ASSERT_TRUE(AwaitServed(kCardName));
   }
 
@@ -73,21 +73,21 @@ class Numa : public Contract {
 
   double InfoMetric(const std::string& device, const std::string& numa_node) const {
     return daemon_->Metric(
-        format("patchbay_device_info{{device=\"{0}\",numa_node=\"{1}\",path=\"/dev/{0}\","
+        Format("patchbay_device_info{{device=\"{0}\",numa_node=\"{1}\",path=\"/dev/{0}\","
                "resource=\"{2}\"}}",
                device, numa_node, kCardName));
   }
 
   /// Returns the devices that a container of a new pod gets.
   Ids Admit(int n, const std::set<std::int64_t>& hint = {}) {
-    auto admitted = kubelet_->Admit(format("pod-{}", ++pods_), "c", kCardName, n, hint);
+    auto admitted = kubelet_->Admit(Format("pod-{}", ++pods_), "c", kCardName, n, hint);
     EXPECT_TRUE(admitted) << admitted.error().message;
     return admitted ? admitted->device_ids : Ids{};
   }
   /// Does the same for a pod that is removed immediately.
   Ids AdmitOnce(int n, const std::set<std::int64_t>& hint = {}) {
     const Ids ids = Admit(n, hint);
-    kubelet_->Release(format("pod-{}", pods_));
+    kubelet_->Release(Format("pod-{}", pods_));
     return ids;
   }
 
@@ -233,7 +233,7 @@ forget_after = "1ms"
   EXPECT_EQ(TopologyOf(View(kCardName)), (Topology{{"0", {}}, {"1", {}}}));
   const auto info = [&](const char* card, const char* numa_node) {
     return daemon_->Metric(
-        format("patchbay_device_info{{device=\"{}\",numa_node=\"{}\","
+        Format("patchbay_device_info{{device=\"{}\",numa_node=\"{}\","
                "path=\"/dev/card{}a\",resource=\"{}\"}}",
                card, numa_node, card, kCardName));
   };
@@ -247,7 +247,7 @@ forget_after = "1ms"
 TEST_P(Numa, PreferredAllocationIsAdvertisedOnlyIfConfigured) {
   Cards({0});
   for (const std::string preference : {"none", "packed", "spread"}) {
-    Start(format("preferred_allocation = \"{}\"", preference));
+    Start(Format("preferred_allocation = \"{}\"", preference));
     const bool offered = preference != "none";
     ASSERT_THAT(Calls(kCardName), SizeIs(1));
     EXPECT_EQ(Calls(kCardName)[0].options.get_preferred_allocation_available, offered);
@@ -257,7 +257,7 @@ TEST_P(Numa, PreferredAllocationIsAdvertisedOnlyIfConfigured) {
     EXPECT_EQ(options.get_preferred_allocation_available(), offered);
     EXPECT_FALSE(options.pre_start_required());
     AdmitOnce(1);
-    EXPECT_EQ(daemon_->Metric(format("patchbay_rpcs_total{{code=\"OK\","
+    EXPECT_EQ(daemon_->Metric(Format("patchbay_rpcs_total{{code=\"OK\","
                                      "method=\"GetPreferredAllocation\",resource=\"{}\"}}",
                                      kCardName)),
               offered ? 1 : 0);
@@ -344,7 +344,7 @@ TEST_P(Numa, Case46RequestedSizeFromAvailableDevices) {
   Cards({0, 1, 1, 0});
   for (const char* preference : {"packed", "spread"}) {
     SCOPED_TRACE(preference);
-    Start(format("preferred_allocation = \"{}\"", preference));
+    Start(Format("preferred_allocation = \"{}\"", preference));
     const Ids all = {"card3", "card0", "card2", "card1"};
     const auto one = [&](Question question) {
       const auto answers = Preferred({std::move(question)});
@@ -397,7 +397,7 @@ TEST_P(Numa, Case46TenThousandUnits) {
   constexpr int kDevices = 1000, kReplicas = 10;
   for (const std::string preference : {"packed", "spread"}) {
     StartResource(
-        format("replicas = {}\npreferred_allocation = \"{}\"\n"
+        Format("replicas = {}\npreferred_allocation = \"{}\"\n"
                "[[resource.match]]\ncount = {}\n",
                kReplicas, preference, kDevices));
     Ids all;

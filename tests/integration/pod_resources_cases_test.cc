@@ -32,10 +32,10 @@ class PodResourcesCases : public Contract {
 
   bool AwaitUp(bool up) const { return daemon_->AwaitMetric("patchbay_pod_resources_up", up); }
   static std::string Units() {
-    return format("patchbay_units_in_use{{resource=\"{}\"}}", kSerialName);
+    return Format("patchbay_units_in_use{{resource=\"{}\"}}", kSerialName);
   }
   static std::string Held(std::string_view pod, std::string_view device) {
-    return format(
+    return Format(
         "patchbay_device_in_use{{container=\"c\",device=\"{}\",namespace=\"default\",pod=\"{}\","
         "resource=\"{}\"}}",
         device, pod, kSerialName);
@@ -94,7 +94,7 @@ TEST_P(PodResourcesCases, Case56OutageKeepsTheLastReport) {
   for (const Fault fault : {Fault::kAbsent, Fault::kUnimplemented, Fault::kUnknownError,
                             Fault::kGarbage, Fault::kTooLong, Fault::kHang}) {
     SCOPED_TRACE(static_cast<int>(fault));
-    const std::string pod = format("pod-{}", static_cast<int>(fault));
+    const std::string pod = Format("pod-{}", static_cast<int>(fault));
     const std::string held = Admit(pod);
     ASSERT_TRUE(AwaitUp(true));
     ASSERT_TRUE(AwaitUnits(1));
@@ -104,7 +104,7 @@ TEST_P(PodResourcesCases, Case56OutageKeepsTheLastReport) {
     EXPECT_EQ(daemon_->Metric(Units()), 1);
     EXPECT_EQ(daemon_->Metric(Held(pod, held)), 1);
     EXPECT_TRUE(Stub().Allocate({{held}}).ok());
-    const std::string device = format("ttyUSB{}", 10 + static_cast<int>(fault));
+    const std::string device = Format("ttyUSB{}", 10 + static_cast<int>(fault));
     tree_.CharDevice("dev/" + device);
     health[device] = "Healthy";
     EXPECT_TRUE(AwaitHealth(health));

@@ -37,7 +37,7 @@ inline bool EnterLimited(const char* limit, const char* value) {
 
 inline void DisableLeakDetection() {
   const char* options = getenv("ASAN_OPTIONS");
-  setenv("ASAN_OPTIONS", format("{}:detect_leaks=0", options == nullptr ? "" : options).c_str(), 1);
+  setenv("ASAN_OPTIONS", Format("{}:detect_leaks=0", options == nullptr ? "" : options).c_str(), 1);
 }
 
 /// `patchbay run` as a separate process. Its log is "log" in the tree.
@@ -49,7 +49,7 @@ class Process {
       const std::function<bool()>& enter = [] { return true; }) {
     tree.File(
         "config/test.toml",
-        format("[daemon]\nlisten = \"127.0.0.1:0\"\nkubelet_dir = \"{}\"\nhost_root = \"{}\"\n"
+        Format("[daemon]\nlisten = \"127.0.0.1:0\"\nkubelet_dir = \"{}\"\nhost_root = \"{}\"\n"
                "rescan = \"1s\"\n{}\n",
                kubelet_dir, tree.path(), resources));
     log_ = tree.path("log");

@@ -378,7 +378,7 @@ TEST_P(Contract, Case17Unimplemented) {
 TEST_P(Contract, AlternatingFailureReasonsAreRateLimited) {
   StartKubelet();
   for (int i = 0; i < 7; ++i) {
-    kubelet_->SetRegisterFault(RegisterFault::kUnknownError, "", format("reason {}", i));
+    kubelet_->SetRegisterFault(RegisterFault::kUnknownError, "", Format("reason {}", i));
     if (i == 0) StartDaemon();
     ASSERT_TRUE(AwaitCalls(static_cast<std::size_t>(i) + 1, 30s));
   }

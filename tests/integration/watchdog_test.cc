@@ -24,7 +24,7 @@ class Watchdog : public Contract {
     for (const char* pipe : {"begun", "gate"}) {
       EXPECT_EQ(mkfifo(tree_.path(name + pipe).c_str(), 0600), 0);
     }
-    return format(R"(["/bin/sh", "-c", "trap '' TERM; echo > {0}begun; read x < {0}gate"])",
+    return Format(R"(["/bin/sh", "-c", "trap '' TERM; echo > {0}begun; read x < {0}gate"])",
                   tree_.path(name));
   }
   void AwaitBegun(const std::string& name) { std::ifstream(tree_.path(name + "begun")).get(); }
@@ -45,7 +45,7 @@ TEST_P(Watchdog, StaysAliveWhileExternalCallsHang) {
   tree_.CharDevice("dev/disk0");
   StartKubelet({.directory = {}, .pod_resources = pods});
   ASSERT_TRUE(kubelet_->SetPodResourcesFault(PodResourcesFault::kHang));
-  StartDaemon(format(R"({}
+  StartDaemon(Format(R"({}
 [[resource]]
 name = "example.com/probed"
   [[resource.match]]

@@ -66,7 +66,7 @@ const Kind& KindOf(std::size_t number) {
   return kinds[number];
 }
 
-std::string Id(std::size_t number) { return format("n{}", number); }
+std::string Id(std::size_t number) { return Format("n{}", number); }
 
 }  // namespace
 
@@ -74,13 +74,13 @@ Devices::Devices(DaemonProcess& daemon, std::size_t kind, unsigned seed)
     : host_(daemon.host()),
       kubelet_(daemon.kubelet()),
       kind_(kind),
-      label_(format("r{}", kind)),
+      label_(Format("r{}", kind)),
       random_(seed) {
   MakeAllWork();
 }
 
 std::string Devices::Toml() const {
-  return format(
+  return Format(
       "[[resource]]\nname = \"{}\"\nforget_after = \"{}\"\n[[resource.match]]\n"
       "path = \"/dev/{}/n*\"\n[resource.health]\n{}\n",
       name(), KindOf(kind_).forget_after, label_,
@@ -136,7 +136,7 @@ Devices::Health Devices::AsListed() const {
 
 void Devices::SetPresent(const std::string& id, bool present) {
   if (present == present_[id]) return;
-  const std::string node = format("dev/{}/{}", label_, id);
+  const std::string node = Format("dev/{}/{}", label_, id);
   present ? host_.CharDevice(node) : host_.Remove(node);
   present_[id] = present;
 }
@@ -144,7 +144,7 @@ void Devices::SetPresent(const std::string& id, bool present) {
 /// Replaces the state atomically, as a driver does: readers get either the old or the new text.
 void Devices::SetWorking(const std::string& id, bool working) {
   const auto& states = working ? KindOf(kind_).working : KindOf(kind_).broken;
-  const std::string file = format("state/{}-{}", label_, id);
+  const std::string file = Format("state/{}-{}", label_, id);
   host_.File(file + ".new", states[Random(states.size())]);
   std::filesystem::rename(host_.path(file + ".new"), host_.path(file));
   working_[id] = working;

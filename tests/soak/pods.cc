@@ -5,12 +5,12 @@
 namespace patchbay::test {
 
 std::string Pods::Toml() {
-  return format("[[resource]]\nname = \"{}\"\n[[resource.match]]\ncount = 32\n", kResource);
+  return Format("[[resource]]\nname = \"{}\"\n[[resource.match]]\ncount = 32\n", kResource);
 }
 
 Status Pods::ComeAndGo() {
   const std::size_t number = ++pods_;
-  const std::string pod = format("pod-{}", number);
+  const std::string pod = Format("pod-{}", number);
   const auto admitted = kubelet_.Admit(pod, "main", kResource, 1 + static_cast<int>(number % 3));
   kubelet_.Release(pod);
   if (!admitted) {

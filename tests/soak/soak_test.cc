@@ -152,13 +152,13 @@ class Soak : public testing::Test {
     const auto at_rest = [&] {
       const auto scrape = daemon_->GetMetrics();
       const auto value = [&](const char* name, const std::string& resource, const char* more = "") {
-        return scrape[format("patchbay_{}{{resource=\"{}\"{}}}", name, resource, more)];
+        return scrape[Format("patchbay_{}{{resource=\"{}\"{}}}", name, resource, more)];
       };
       constexpr const char* kSuccess = ",result=\"success\"";
       counted = {
           value("allocations_total", Pods::kResource, kSuccess),
           value("allocated_units_total", Pods::kResource),
-          scrape[format("patchbay_rpcs_total{{code=\"OK\",method=\"Allocate\",resource=\"{}\"}}",
+          scrape[Format("patchbay_rpcs_total{{code=\"OK\",method=\"Allocate\",resource=\"{}\"}}",
                         Pods::kResource)],
           {}};
       bool registered = true;
@@ -237,7 +237,7 @@ class Soak : public testing::Test {
                                 [](const SimDevice& device) { return device.health == "Healthy"; });
         const auto scrape = daemon_->GetMetrics();
         const auto units = [&](const char* health) {
-          return scrape[format("patchbay_units{{health=\"{}\",resource=\"{}\"}}", health,
+          return scrape[Format("patchbay_units{{health=\"{}\",resource=\"{}\"}}", health,
                                resource)];
         };
         counted_healthy = units("healthy");
@@ -257,7 +257,7 @@ class Soak : public testing::Test {
   };
   Lists CountLists(const std::string& resource) const {
     const auto view = daemon_->kubelet().View(resource);
-    return {daemon_->GetMetrics()[format("patchbay_list_watch_updates_total{{resource=\"{}\"}}",
+    return {daemon_->GetMetrics()[Format("patchbay_list_watch_updates_total{{resource=\"{}\"}}",
                                          resource)],
             view ? static_cast<double>(view->lists) : 0};
   }

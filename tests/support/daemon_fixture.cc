@@ -74,7 +74,7 @@ HttpAnswer HttpGet(const std::string& address, std::string_view path) {
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) return {};
 
   const std::string request =
-      format("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
+      Format("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
   if (send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return {};
   std::string answer;
   char buffer[16 * 1024];
@@ -106,7 +106,7 @@ void RemoveBusyDirectory(const std::string& path) {
 // --- RunningDaemon ---
 
 RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, Settings settings) {
-  fixed_keys_ = format(
+  fixed_keys_ = Format(
       "[daemon]\nlisten = \"127.0.0.1:0\"\nkubelet_dir = \"{}\"\nhost_root = \"{}\"\n"
       "cdi_dir = \"{}\"\npod_resources = \"{}\"\n",
       tree.path("kubelet"), tree.path(), tree.path("cdi"), settings.pod_resources);
@@ -145,7 +145,7 @@ RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, S
 }
 
 Loaded RunningDaemon::Load(std::string_view resources, std::string_view daemon_keys) const {
-  return LoadTexts({{"test.toml", format("{}{}\n{}\n", fixed_keys_, daemon_keys, resources)}});
+  return LoadTexts({{"test.toml", Format("{}{}\n{}\n", fixed_keys_, daemon_keys, resources)}});
 }
 
 void RunningDaemon::Reload(std::string_view resources, std::string_view daemon_keys) {

@@ -55,7 +55,7 @@ DraCluster::DraCluster(const std::string& kubelet_root, std::chrono::millisecond
 DraCluster::~DraCluster() = default;
 
 std::string DraCluster::DaemonKeys() const {
-  return format(
+  return Format(
       "cdi_dir = \"{}\"\n[daemon.kubernetes]\nserver = \"{}\"\nca = \"{}\"\ntoken_file = "
       "\"{}\"\n",
       cdi_dir(), server_->url(), files_.path("ca.crt"), files_.path("token"));
@@ -63,13 +63,13 @@ std::string DraCluster::DaemonKeys() const {
 
 Json DraCluster::Call(const std::string& method, const std::string& target, const Json& body) {
   const auto response = server_->Call(method, target, body);
-  if (response.status >= 300) EndProgram(format("{} {}: {}", method, target, response.body));
+  if (response.status >= 300) EndProgram(Format("{} {}: {}", method, target, response.body));
   return Json::parse(response.body, nullptr, false);
 }
 
 void DraCluster::CreateClass(const std::string& resource) {
   const std::string expression =
-      format("device.driver == \"{0}\" && device.attributes[\"{0}\"].resource == \"{1}\"", kDriver,
+      Format("device.driver == \"{0}\" && device.attributes[\"{0}\"].resource == \"{1}\"", kDriver,
              resource);
   Call("POST", "/apis/resource.k8s.io/v1/deviceclasses",
        {{"apiVersion", "resource.k8s.io/v1"},
@@ -91,7 +91,7 @@ SimClaim DraCluster::CreateClaim(const std::string& name, const std::string& res
 
 void DraCluster::DeleteClaim(const SimClaim& claim) {
   (void)server_->Deallocate(claim.namespace_name, claim.name);  // fails without an allocation
-  Call("DELETE", format("{}/{}", kClaims, claim.name));
+  Call("DELETE", Format("{}/{}", kClaims, claim.name));
 }
 
 std::map<std::string, std::set<std::string>> DraCluster::Published() {
@@ -114,7 +114,7 @@ std::size_t DraCluster::CountPublished() {
 }
 
 std::vector<std::string> DraCluster::ClaimFiles() const {
-  const std::string kind = format("{}/claim", kDriver);
+  const std::string kind = Format("{}/claim", kDriver);
   const CdiDirectory directory(cdi_dir());
   const auto names = directory.List(kind);
   if (!names) EndProgram(names.error().message);

@@ -24,12 +24,12 @@ class HangingMount {
   explicit HangingMount(std::string directory) : directory_(std::move(directory)) {
     UniqueFd server(open("/dev/fuse", O_RDWR | O_CLOEXEC));
     if (!server) {
-      why_not_ = format("cannot open /dev/fuse: {}", strerror(errno));
+      why_not_ = Format("cannot open /dev/fuse: {}", strerror(errno));
       return;
     }
-    const std::string options = format("fd={},rootmode=40000,user_id=0,group_id=0", server.get());
+    const std::string options = Format("fd={},rootmode=40000,user_id=0,group_id=0", server.get());
     if (mount("hanging", directory_.c_str(), "fuse", 0, options.c_str()) != 0) {
-      why_not_ = format("cannot mount: {}", strerror(errno));
+      why_not_ = Format("cannot mount: {}", strerror(errno));
       return;
     }
     server_ = std::move(server);

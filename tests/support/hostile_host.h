@@ -130,7 +130,7 @@ class HostileHost : InMemory {
       std::vector<std::optional<ResourceSpec>> of_source;
       for (const char* text : kSources) of_source.push_back(TryLoad(text, container.text));
       if (std::ranges::none_of(of_source, [](const auto& spec) { return spec.has_value(); })) {
-        throw std::logic_error(format("no resource can have {}", container.text));
+        throw std::logic_error(Format("no resource can have {}", container.text));
       }
       containers_.push_back(std::move(of_source));
     }
@@ -272,8 +272,8 @@ class HostileHost : InMemory {
     fake_.Device(Usb(port), {.subsystem = "usb",
                              .driver = "usb",
                              .devtype = "usb_device",
-                             .number = format("189:{}", number),
-                             .node = format("bus/usb/001/00{}", number),
+                             .number = Format("189:{}", number),
+                             .node = Format("bus/usb/001/00{}", number),
                              .attributes = {{"idVendor", vendor}, {"idProduct", "6001"}}});
     fake_.Device(Interface(port), {.subsystem = "usb", .devtype = "usb_interface"});
   }
@@ -281,7 +281,7 @@ class HostileHost : InMemory {
   static std::optional<ResourceSpec> TryLoad(std::string_view source, std::string_view container) {
     const bool is_key = container.find('[') > container.find('=');
     auto loaded = LoadTexts(
-        {{"hostile.toml", format("[[resource]]\nname = 'a.com/x'\n{}[[resource.match]]\n{}\n{}",
+        {{"hostile.toml", Format("[[resource]]\nname = 'a.com/x'\n{}[[resource.match]]\n{}\n{}",
                                  is_key ? container : "", source, is_key ? "" : container)}});
     if (!loaded.model) return std::nullopt;
     return std::move(loaded.model->resources.front());
@@ -340,7 +340,7 @@ class HostileHost : InMemory {
       }
       const auto there = host_.Resolve(node.path);
       if (!there || !IsOf(vendor, *there)) {
-        return format("{} of {} is {}", device.id, vendor, node.path);
+        return Format("{} of {} is {}", device.id, vendor, node.path);
       }
     }
     return "";
@@ -364,7 +364,7 @@ class HostileHost : InMemory {
         }
       }
       if (auto wrong = container.wrong(*response); !wrong.empty()) {
-        return format("{} of {}", wrong, container.text);
+        return Format("{} of {}", wrong, container.text);
       }
       if (!spec->health) continue;
       const ProbeOutcome outcome =

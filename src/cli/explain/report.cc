@@ -74,7 +74,7 @@ void AddNotCompared(const MatchReport& report, MatchOutcome& outcome) {
   }
   if (why == report.not_compared.end()) return;
   outcome.detail +=
-      format("{}\"not\" compared nothing: {}", outcome.detail.empty() ? "" : "; ", why->second);
+      Format("{}\"not\" compared nothing: {}", outcome.detail.empty() ? "" : "; ", why->second);
 }
 
 ExplainReport::Match ExplainMatch(const MatchSpec& match, const MatchReport& report,
@@ -124,7 +124,7 @@ std::string ExplainNuma(const Inspection& inspection) {
     if (listed.device->numa_node) continue;
     const std::string& id = listed.device->id;
     if (IsCounted(inspection, id)) return "not reported (count devices have no hardware)";
-    return format("not reported (sysfs has no NUMA node for device \"{}\")", id);
+    return Format("not reported (sysfs has no NUMA node for device \"{}\")", id);
   }
   return "not reported (no devices)";
 }
@@ -146,8 +146,8 @@ void AddShared(const std::vector<Inspection>& inspections, std::vector<ExplainRe
 std::string Paths(const std::vector<std::string>& paths) {
   constexpr std::size_t kMax = 4;
   const std::size_t shown = std::min(paths.size(), kMax);
-  std::string text = format("{}", fmt::join(paths.begin(), paths.begin() + shown, ", "));
-  return paths.size() > kMax ? format("{} and {} more", text, paths.size() - kMax) : text;
+  std::string text = Format("{}", fmt::join(paths.begin(), paths.begin() + shown, ", "));
+  return paths.size() > kMax ? Format("{} and {} more", text, paths.size() - kMax) : text;
 }
 
 }  // namespace

@@ -42,18 +42,18 @@ class Lines {
   Lines(std::string& out, const ReportStyle& style) : out_(out), style_(style) {}
 
   void Match(std::size_t number, const std::string& text) {
-    out_ += format("  match {}: {}\n", number, Printable(text));
+    out_ += Format("  match {}: {}\n", number, Printable(text));
   }
   void Add(std::string_view label, const std::string& text) {
     const std::string gap(std::max<std::size_t>(label.size(), 10) - label.size(), ' ');
-    out_ += format("    {}{} {}\n", PaintLabel(label, style_.colored), gap, Printable(text));
+    out_ += Format("    {}{} {}\n", PaintLabel(label, style_.colored), gap, Printable(text));
   }
   /// Adds a hint unless it was added before: one mount or permission may fix several problems.
   void Hint(const std::string& text) {
     if (!text.empty() && added_.insert(text).second) Add("hint", text);
   }
   void More(std::size_t count, std::string_view where) {
-    if (count > 0) Add("", format("and {} more{}", count, where));
+    if (count > 0) Add("", Format("and {} more{}", count, where));
   }
   const ReportStyle& style() const { return style_; }
 
@@ -159,7 +159,7 @@ void AddOutcomes(const ExplainReport::Match& match, OutcomeKind kind, Lines& lin
     lines.Add(Name(kind), why.empty() ? what : what + (is_listed ? ", " : ": ") + why);
     lines.Hint(group.first->hint);
   }
-  lines.More(hidden, is_listed ? format("; `{}` lists them all", lines.style().devices)
+  lines.More(hidden, is_listed ? Format("; `{}` lists them all", lines.style().devices)
                                : "; --output json prints them all");
 }
 
@@ -221,7 +221,7 @@ std::string SummaryOf(const ExplainReport::Match& match) {
         match.outcomes, kind, [](const MatchOutcome& outcome) { return outcome.kind; }));
     if (kind == OutcomeKind::kListed) listed = count;
     if (count == 0 && kind != OutcomeKind::kListed) continue;
-    text += format("{}{} {}", text.empty() ? "" : ", ", count, Name(kind));
+    text += Format("{}{} {}", text.empty() ? "" : ", ", count, Name(kind));
   }
   const std::string reason = listed == 0 ? ReasonOf(match) : "";
   return reason.empty() ? text : text + "; " + reason;
@@ -233,10 +233,10 @@ std::string AnswerText(const std::vector<ExplainReport>& reports, const ReportSt
   for (const ExplainReport& report : reports) {
     const Color color = report.listed > 0 ? Color::kGreen : Color::kYellow;
     const std::string count = Counted(report.listed, "device", "devices") + " listed";
-    out += format("{}: {}\n", Paint(report.resource, Color::kBold, style.colored),
+    out += Format("{}: {}\n", Paint(report.resource, Color::kBold, style.colored),
                   Paint(count, color, style.colored));
     for (std::size_t i = 0; i < report.matches.size(); ++i) {
-      out += format("  match {}: {}\n", i + 1, Printable(SummaryOf(report.matches[i])));
+      out += Format("  match {}: {}\n", i + 1, Printable(SummaryOf(report.matches[i])));
     }
   }
   return out;
@@ -252,7 +252,7 @@ std::string TargetAnswerText(const std::vector<ExplainReport>& reports, const Re
       if (outcome.kind == OutcomeKind::kFiltered) continue;
       const bool is_good = outcome.kind == OutcomeKind::kListed;
       is_listed = is_listed || is_good;
-      out += format("  {} by match {} of {}\n", PaintLabel(Name(outcome.kind), style.colored),
+      out += Format("  {} by match {} of {}\n", PaintLabel(Name(outcome.kind), style.colored),
                     i + 1, report.resource);
     }
   }
@@ -268,9 +268,9 @@ void AddSlices(const SlicePreview& preview, Lines& lines) {
     std::string text = entry.name;
     const auto attributes = AttributesJson(entry.attributes);
     for (const auto& [name, value] : attributes.items()) {
-      text += format("{} {} = {}", text == entry.name ? ":" : ",", name, JsonText(value));
+      text += Format("{} {} = {}", text == entry.name ? ":" : ",", name, JsonText(value));
     }
-    if (entry.slots) text += format("; {} slots", entry.slots->slots);
+    if (entry.slots) text += Format("; {} slots", entry.slots->slots);
     for (const DeviceTaint& taint : entry.taints) text += "; taint " + TaintText(taint);
     lines.Add("device", text);
   }
@@ -288,29 +288,29 @@ void AddSlices(const SlicePreview& preview, Lines& lines) {
 std::string ReportText(const std::vector<ExplainReport>& reports, const ReportStyle& style) {
   std::string out = AnswerText(reports, style);
   for (const ExplainReport& report : reports) {
-    out += format("\n{}\n", Paint(report.resource, Color::kBold, style.colored));
+    out += Format("\n{}\n", Paint(report.resource, Color::kBold, style.colored));
     for (std::size_t i = 0; i < report.matches.size(); ++i) {
       Lines lines(out, style);  // each match has its own hints
       AddMatch(report.matches[i], i + 1, lines);
     }
-    out += format("  NUMA nodes: {}\n", Printable(report.numa));
+    out += Format("  NUMA nodes: {}\n", Printable(report.numa));
     if (report.slices) {
-      out += format("  ResourceSlices: {} in pool {}, DeviceClass {}\n", report.slices->slices,
+      out += Format("  ResourceSlices: {} in pool {}, DeviceClass {}\n", report.slices->slices,
                     report.slices->pool, report.slices->device_class);
       Lines lines(out, style);
       AddSlices(*report.slices, lines);
       if (report.has_probe) {
         lines.Hint(
-            format("taints of health probes are missing, because probes do not run here; "
+            Format("taints of health probes are missing, because probes do not run here; "
                    "`{} --probe --output json {}` has them",
                    style.devices, report.resource));
       }
     }
     for (const auto& [path, detail] : report.missing_mounts) {
-      out += format("  mount: {} is missing: {}\n", Printable(path), Printable(detail));
+      out += Format("  mount: {} is missing: {}\n", Printable(path), Printable(detail));
     }
     for (const auto& [path, other] : report.shared) {
-      out += format("  shared: {} also belongs to {}; it may be allocated twice\n", Printable(path),
+      out += Format("  shared: {} also belongs to {}; it may be allocated twice\n", Printable(path),
                     other);
     }
   }
@@ -336,17 +336,17 @@ std::string TargetReportText(const ExplainTarget& target, const std::vector<Expl
   if (unrelated.size() <= kMaxAlike) unrelated.clear();
   for (const ExplainReport& report : reports) {
     if (!unrelated.empty() && IsUnrelated(report)) continue;
-    out += format("\n{}\n", Paint(report.resource, Color::kBold, style.colored));
+    out += Format("\n{}\n", Paint(report.resource, Color::kBold, style.colored));
     for (std::size_t i = 0; i < report.matches.size(); ++i) {
       AddMatch(report.matches[i], i + 1, lines);
     }
   }
   if (!others.empty()) {
-    out += format("\nshared: it belongs to {}; it may be allocated {} times\n",
+    out += Format("\nshared: it belongs to {}; it may be allocated {} times\n",
                   fmt::join(others, ", "), others.size());
   }
   if (!unrelated.empty())
-    out += format("\nnot relevant here (run `{} RESOURCE --path …` for details): {}\n",
+    out += Format("\nnot relevant here (run `{} RESOURCE --path …` for details): {}\n",
                   Printable(style.explain), Some(unrelated, kMaxDevices));
   return out;
 }

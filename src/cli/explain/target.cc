@@ -47,12 +47,12 @@ std::string ParentText(const DeviceAncestry& device, DeviceAncestries& ancestrie
   };
   if (const SysfsDevice* usb = device.UsbDevice()) {
     const std::string numbers = ancestries.NumbersOf(*usb), identity = ancestries.UsbIdentity(*usb);
-    const auto text = format("{} USB device {} at port {}", owner(*usb), numbers, usb->name);
+    const auto text = Format("{} USB device {} at port {}", owner(*usb), numbers, usb->name);
     const bool has_serial = identity[numbers.size()] == '-';
     return has_serial ? text + " with serial number " + identity.substr(numbers.size() + 1) : text;
   }
   if (const SysfsDevice* pci = device.PciDevice()) {
-    return format("{} PCI device {} at {}", owner(*pci), ancestries.NumbersOf(*pci), pci->name);
+    return Format("{} PCI device {} at {}", owner(*pci), ancestries.NumbersOf(*pci), pci->name);
   }
   return "";
 }
@@ -91,11 +91,11 @@ Failure InvalidTarget(const std::string& argument, const HostRoot& host) {
   }
   return Fail(
       ErrorKind::kInvalid,
-      format("\"{}\" is not a path, and there is no device with this ID or name in sysfs: {}",
+      Format("\"{}\" is not a path, and there is no device with this ID or name in sysfs: {}",
              argument,
              suggestion.empty() ? "write a path such as /dev/ttyUSB0, the ID of a device that "
                                   "is listed, or a name such as 1-1.2, can0 or 0000:00:05.0"
-                                : format("did you mean {}?", suggestion)));
+                                : Format("did you mean {}?", suggestion)));
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ Result<ExplainTarget> ResolveTarget(const std::string& argument,
         const auto id = IdOfSliceName(inspection.snapshot, argument);
         if (!id) continue;
         return ExplainTarget{.argument = *id,
-                             .description = format("{} in ResourceSlices", argument)};
+                             .description = Format("{} in ResourceSlices", argument)};
       }
       return InvalidTarget(target.argument, host);
     }

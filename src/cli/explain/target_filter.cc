@@ -120,7 +120,7 @@ MatchOutcome NoDevice(const TargetQuery& query, std::string_view if_missing) {
   }
   const std::string_view what = target.type ? Describe(*target.type) : "something";
   return Filtered(query, DropReason::kUnknown,
-                  format("it is {}, and sysfs has no device for it", what));
+                  Format("it is {}, and sysfs has no device for it", what));
 }
 
 MatchOutcome NoReasonFound(const TargetQuery& query) {

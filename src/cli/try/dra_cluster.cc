@@ -59,7 +59,7 @@ Result<std::unique_ptr<DraCluster>> DraCluster::Create(Options options) {
   const Options& wanted = cluster->options_;
   if (const Status posted = cluster->Post(kNodes, NodeJson(wanted.node_name)); !posted) {
     return Fail(posted.error().kind,
-                format("{}; set NODE_NAME to a valid name", posted.error().message));
+                Format("{}; set NODE_NAME to a valid name", posted.error().message));
   }
   for (const std::string& resource : wanted.resources) {
     TRY(cluster->Post(kClasses, DeviceClassJson(resource, wanted.driver)));
@@ -113,7 +113,7 @@ std::vector<ResourceSlice> DraCluster::SlicesOf(std::string_view resource) const
 }
 
 std::string DraCluster::ClaimOf(std::string_view resource) {
-  return format("{}/{}", kNamespace, DeviceClassName(resource));
+  return Format("{}/{}", kNamespace, DeviceClassName(resource));
 }
 
 Result<DraCluster::Prepared> DraCluster::Prepare(std::string_view resource) {
@@ -138,7 +138,7 @@ Status DraCluster::Release(std::string_view resource) {
   const std::string name = DeviceClassName(resource);
   const Status unprepared = kubelet_.UnprepareClaims(name);
   const Status deallocated = server_->Deallocate(kNamespace, name);
-  server_->Call("DELETE", format("{}/{}", kClaims, name));
+  server_->Call("DELETE", Format("{}/{}", kClaims, name));
   return unprepared ? deallocated : unprepared;
 }
 
@@ -149,7 +149,7 @@ Status DraCluster::Post(const std::string& collection, const api_sim::Json& obje
 void DraCluster::DeleteSlices(const std::string& driver) {
   std::string selector = "spec.nodeName%3D" + options_.node_name;
   if (!driver.empty()) selector += "%2Cspec.driver%3D" + driver;
-  server_->Call("DELETE", format("{}?fieldSelector={}", kSlices, selector));
+  server_->Call("DELETE", Format("{}?fieldSelector={}", kSlices, selector));
 }
 
 }  // namespace patchbay

@@ -21,7 +21,7 @@ std::string TextOf(const AttributeValue& value) {
         } else if constexpr (std::is_same_v<T, SemanticVersion>) {
           return each.text;
         } else {
-          return format("{}", each);
+          return Format("{}", each);
         }
       },
       value);
@@ -30,11 +30,11 @@ std::string TextOf(const AttributeValue& value) {
 std::string DeviceLine(const SliceDevice& device) {
   std::string line;
   for (const auto& [name, value] : device.attributes) {
-    if (name != "resource") line += format(" {}={}", name, TextOf(value));  // the heading has it
+    if (name != "resource") line += Format(" {}={}", name, TextOf(value));  // the heading has it
   }
-  if (device.slots) line += format(" slots={}", device.slots->slots);
+  if (device.slots) line += Format(" slots={}", device.slots->slots);
   for (const DeviceTaint& taint : device.taints) line += " taint=" + TaintText(taint);
-  return format("  {} {}\n", Printable(device.name), Printable(line));
+  return Format("  {} {}\n", Printable(device.name), Printable(line));
 }
 
 std::size_t CountDevices(std::span<const ResourceSlice> slices) {
@@ -82,7 +82,7 @@ std::string DevicesText(std::span<const ResourceSlice> slices) {
   for (const ResourceSlice& slice : slices) {
     for (const SliceDevice& device : slice.devices) {
       if (shown == kMaxDevicesShown) {
-        return text + format("  and {} more\n", CountDevices(slices) - shown);
+        return text + Format("  and {} more\n", CountDevices(slices) - shown);
       }
       text += DeviceLine(device);
       ++shown;
@@ -107,7 +107,7 @@ std::string RenderCdiDevices(const CdiSpec& file, std::span<const std::string> c
     groups.insert(groups.end(), more.begin(), more.end());
   }
   std::string text = RenderResponse(response);
-  for (const std::uint32_t group : groups) text += format("  {:<11} {}\n", "group", group);
+  for (const std::uint32_t group : groups) text += Format("  {:<11} {}\n", "group", group);
   return text;
 }
 

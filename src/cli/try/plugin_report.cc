@@ -39,7 +39,7 @@ std::vector<std::string> StatusRow(const std::string& resource,
     devices += (i == 0 ? "" : " ") + ids[i];
   }
   if (ids.size() > kMaxDevicesShown) {
-    devices += format(" and {} more", ids.size() - kMaxDevicesShown);
+    devices += Format(" and {} more", ids.size() - kMaxDevicesShown);
   }
   return {resource, view->connected && view->lists > 0 ? "yes" : "no",
           std::to_string(view->capacity), std::to_string(view->allocatable),

@@ -214,7 +214,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
     loop.Post([&, well, address] {
       code = well ? kOk : kFailed;
       if (arguments.once || stopping) return stop();
-      streams.out << format(
+      streams.out << Format(
                          "\nPage:    http://{0}/\nMetrics: http://{0}/metrics\n"
                          "Press Ctrl-C to end.\n",
                          address)

@@ -231,7 +231,7 @@ TEST_F(CdiDirectoryOnTmpfs, ReportsAReadOnlyFileSystem) {
   EXPECT_THAT(directory_.Write("a.json", Spec()).error().message,
               AllOf(HasSubstr("Read-only file system"), HasSubstr("cdi_dir")));
   EXPECT_EQ(directory_.CheckWritable().error().message,
-            format("cannot write {}: Read-only file system; CDI files need a writable directory of "
+            Format("cannot write {}: Read-only file system; CDI files need a writable directory of "
                    "the host that the container runtime reads: enable the component \"cdi\", or "
                    "set cdi_dir in [daemon]",
                    directory_.path()));

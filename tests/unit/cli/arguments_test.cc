@@ -226,7 +226,7 @@ TEST_F(ArgumentsTest, ListsCommandsIfNoneIsGiven) {
     const auto ran = RunCli(line);
     EXPECT_EQ(ran.code, kUsage);
     for (const Command& command : Commands()) {
-      EXPECT_THAT(ran.err, HasSubstr(format("`{}`", command.name)));
+      EXPECT_THAT(ran.err, HasSubstr(Format("`{}`", command.name)));
     }
   }
   EXPECT_THAT(RunCli({"--config", "/x"}).err, HasSubstr("move \"--config\" there"));

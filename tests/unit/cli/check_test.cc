@@ -69,7 +69,7 @@ class CheckTest : public testing::Test {
 std::vector<std::string> Places(const Json& diagnostics) {
   std::vector<std::string> places;
   for (const Json& d : diagnostics) {
-    places.push_back(format("{}:{} {} {}", d["line"].get<int>(), d["column"].get<int>(),
+    places.push_back(Format("{}:{} {} {}", d["line"].get<int>(), d["column"].get<int>(),
                             d["severity"].get<std::string>(), d["code"].get<std::string>()));
   }
   return places;

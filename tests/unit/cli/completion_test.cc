@@ -28,7 +28,7 @@ TEST_P(CompletionTest, HasEveryCommandAndOption) {
     const bool is_fish = GetParam() == "fish";
     const std::string name = command.name.empty() ? is_fish ? "''" : "\"\"" : command.name;
     const auto begin =
-        ran.out.find(is_fish ? format("case {}\n", name) : format("    {})\n", name));
+        ran.out.find(is_fish ? Format("case {}\n", name) : Format("    {})\n", name));
     ASSERT_NE(begin, std::string::npos) << name;
     const auto end = ran.out.find(is_fish ? "case " : ";;\n", begin + 5);
     const std::string section = ran.out.substr(begin, end - begin);
@@ -36,10 +36,10 @@ TEST_P(CompletionTest, HasEveryCommandAndOption) {
     for (const OptionInfo& option : command.options) {
       const std::string names =
           option.short_name.empty() ? option.name : option.short_name + "," + option.name;
-      EXPECT_THAT(section, HasSubstr(format("'  {} {}", names, option.value))) << name;
+      EXPECT_THAT(section, HasSubstr(Format("'  {} {}", names, option.value))) << name;
     }
     for (const OptionInfo& option : command.positionals) {
-      EXPECT_THAT(section, HasSubstr(format("'  {} {}", option.name, option.value))) << name;
+      EXPECT_THAT(section, HasSubstr(Format("'  {} {}", option.name, option.value))) << name;
     }
   }
 }

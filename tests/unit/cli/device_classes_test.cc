@@ -322,7 +322,7 @@ TEST_F(DeviceClassesTest, CommentedClaimSelectsADeviceById) {
 TEST_F(DeviceClassesTest, DocumentedClaimsAreValid) {
   int claims = 0;
   for (const char* page : {"dra.md", "recipes.md"}) {
-    std::ifstream file(format("{}/docs/{}", PATCHBAY_SOURCE_DIR, page));
+    std::ifstream file(Format("{}/docs/{}", PATCHBAY_SOURCE_DIR, page));
     std::string yaml;
     bool is_yaml = false;
     for (std::string line; std::getline(file, line);) {
@@ -340,7 +340,7 @@ TEST_F(DeviceClassesTest, DocumentedClaimsAreValid) {
       Create(kClaims,
              {{"apiVersion", document["apiVersion"]},
               {"kind", "ResourceClaim"},
-              {"metadata", {{"name", format("claim-{}", ++claims)}, {"namespace", "default"}}},
+              {"metadata", {{"name", Format("claim-{}", ++claims)}, {"namespace", "default"}}},
               {"spec", kind == "ResourceClaim" ? spec : spec["spec"]}});
     }
   }

@@ -233,7 +233,7 @@ TEST_F(ExplainPathTest, GroupsUnrelatedResourcesOnOneLine) {
       "[[resource]]\nname = \"a.com/file\"\n[[resource.match]]\npath = "
       "\"/srv/x*\"\ntype = \"file\"\n";
   const auto add = [&](int n) {
-    config += format(
+    config += Format(
         "[[resource]]\nname = \"a.com/n{0}\"\n[[resource.match]]\npath = "
         "\"/dev/n{0}\"\n",
         n);

@@ -23,7 +23,7 @@ class ExplainTest : public testing::Test {
   void Config(std::string_view text) { config_tree_.File("patchbay.toml", text); }
   /// Writes a resource a.com/x with one match, which has these lines.
   void Match(std::string_view keys) {
-    Config(format("[[resource]]\nname = \"a.com/x\"\n[[resource.match]]\n{}\n", keys));
+    Config(Format("[[resource]]\nname = \"a.com/x\"\n[[resource.match]]\n{}\n", keys));
   }
 
   Ran Explain(const std::vector<std::string>& more = {}) {

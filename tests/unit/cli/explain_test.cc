@@ -188,7 +188,7 @@ TEST_F(ExplainTest, ReportsDevicesForWhichNotComparedNothing) {
                 .node = "bus/usb/001/002",
                 .attributes = {{"idVendor", "0403"}, {"idProduct", "6001"}}});
   const auto text = [&](std::string_view source, std::string_view negated) {
-    Config(format("[[resource]]\nname = 'a.com/x'\nmatch = [{{ {}, not = {{ {} }} }}]\n", source,
+    Config(Format("[[resource]]\nname = 'a.com/x'\nmatch = [{{ {}, not = {{ {} }} }}]\n", source,
                   negated));
     return Explain().out;
   };
@@ -304,10 +304,10 @@ type = "file"
 )";
   tree_.File("srv/card1");
   tree_.Link("srv/by-name/one", "../card1");
-  Config(format(fmt::runtime(two), ""));
+  Config(Format(fmt::runtime(two), ""));
   EXPECT_THAT(Explain({"example.com/a"}).out,
               HasSubstr("shared: /srv/card1 also belongs to example.com/b"));
-  Config(format(fmt::runtime(two), "exclusive = true"));
+  Config(Format(fmt::runtime(two), "exclusive = true"));
   const Ran ran = Explain({"example.com/a"});
   EXPECT_THAT(ran.out, HasSubstr("rejected   /srv/card1: taken: "));
   EXPECT_THAT(ran.out, Not(HasSubstr("shared")));
@@ -323,7 +323,7 @@ TEST_F(ExplainTest, ListsResourcesForAnUnknownName) {
               HasSubstr("has no resource \"NOPE\"; it has example.com/card\n"));
   std::string many;
   for (int i = 0; i < 12; ++i) {
-    many += format("[[resource]]\nname = \"a.com/x{}\"\n[[resource.match]]\ncount = 1\n", i);
+    many += Format("[[resource]]\nname = \"a.com/x{}\"\n[[resource.match]]\ncount = 1\n", i);
   }
   Config(many);
   EXPECT_THAT(Explain({"NOPE"}).err, HasSubstr("it has a.com/x0, a.com/x1, a.com/x2, a.com/x3, "
@@ -403,7 +403,7 @@ TEST_F(ExplainTest, PrintsJson) {
 class ExplainHintTest : public ExplainTest {
  protected:
   std::string Mount(const std::string& path) const {
-    return format("hint       in a container, mount the host's {} at {} (", path, tree_.path(path));
+    return Format("hint       in a container, mount the host's {} at {} (", path, tree_.path(path));
   }
 };
 
@@ -522,8 +522,8 @@ TEST_F(ExplainHintTest, NamesThePermissionForAnAttribute) {
   const std::string device = "/sys/devices/virtual/x/a";
   sysfs.Device(device, {.subsystem = "x", .attributes = {{"serial", "1"}, {"reset", "1"}}});
   const auto asks_for = [&](std::string_view attribute, mode_t mode) {
-    chmod(tree_.path(format("{}/{}", device, attribute)).c_str(), mode);
-    Match(format("udev = {{ subsystem = \"x\", attributes = {{ {} = \"*\" }} }}", attribute));
+    chmod(tree_.path(Format("{}/{}", device, attribute)).c_str(), mode);
+    Match(Format("udev = {{ subsystem = \"x\", attributes = {{ {} = \"*\" }} }}", attribute));
     return ExplainUnprivileged().out;
   };
   EXPECT_THAT(asks_for("serial", geteuid() == 0 ? 0400 : 0004),
@@ -550,7 +550,7 @@ TEST_F(ExplainHintTest, NamesThePermissionForASysfsDirectory) {
 
 TEST_F(ExplainHintTest, NamesTheLinkOfALoop) {
   for (const std::string path : {"/srv/loop", "/dev/loopd"}) {
-    Match(format("path = '{}/*'", path));
+    Match(Format("path = '{}/*'", path));
     tree_.Link(path, path);
     EXPECT_THAT(Explain().out,
                 AllOf(HasSubstr("hint       fix the link " + path + ":"), Not(HasSubstr("mount"))));
@@ -559,7 +559,7 @@ TEST_F(ExplainHintTest, NamesTheLinkOfALoop) {
 
 TEST_F(ExplainHintTest, CountsFurtherRejections) {
   Config(kCards);
-  for (int i = 0; i < 1'013; ++i) tree_.Link(format("srv/card{}", i), "nowhere");
+  for (int i = 0; i < 1'013; ++i) tree_.Link(Format("srv/card{}", i), "nowhere");
   const std::string out = Explain().out;
   EXPECT_THAT(out.substr(out.size() - 200), HasSubstr("and 12 more\n"));
 }

@@ -18,7 +18,7 @@ TEST(PrivateDirectory, IsRemovedWhileAThreadStillWritesThere) {
   const std::string path = (*directory)->path();
   std::promise<void> has_begun;
   std::thread writer([&] {
-    for (int i = 0; i < 2'000 && std::ofstream(format("{}/{}", path, i)); ++i) {
+    for (int i = 0; i < 2'000 && std::ofstream(Format("{}/{}", path, i)); ++i) {
       if (i == 100) has_begun.set_value();
     }
   });

@@ -55,8 +55,8 @@ TEST(ExplanationTextTest, UsesSingularAndPlural) {
 TEST(ExplanationTextTest, GroupsDirectoriesOnOneLine) {
   ExplainReport::Match match;
   for (int i = 0; i < 12; ++i) {
-    match.scanned.push_back({{format("/dev/{}/", i), At::kNames, "card*", 10, 1, ""}, ""});
-    match.scanned.push_back({{format("/dev/{}/", i), At::kNames, "**", 10, 10, ""}, ""});
+    match.scanned.push_back({{Format("/dev/{}/", i), At::kNames, "card*", 10, 1, ""}, ""});
+    match.scanned.push_back({{Format("/dev/{}/", i), At::kNames, "**", 10, 10, ""}, ""});
   }
   match.scanned.push_back({{"/srv/", At::kNames, "other*", 1, 1, ""}, ""});
   EXPECT_THAT(
@@ -88,7 +88,7 @@ TEST(ExplanationTextTest, PrintsCommonReasonsLastAndOnce) {
   ExplainReport::Match match;
   for (int i = 0; i < 64; ++i) {
     match.outcomes.push_back(
-        Dropped(format("/dev/tty{}", i), "it is not a USB device", DropReason::kOtherKind));
+        Dropped(Format("/dev/tty{}", i), "it is not a USB device", DropReason::kOtherKind));
   }
   match.outcomes.push_back(
       Dropped("/dev/ttyUSB0", "its USB ID is 1a86:7523", DropReason::kOtherKind));
@@ -103,8 +103,8 @@ TEST(ExplanationTextTest, PrintsCommonReasonsLastAndOnce) {
 TEST(ExplanationTextTest, GroupsDevicesOfOtherVendorsOnOneLine) {
   ExplainReport::Match match;
   for (int i = 0; i < 12; ++i) {
-    MatchOutcome other = Dropped(format("/sys/{}", i), "its USB ID is…", DropReason::kOtherKind);
-    other.numbers = format("1d6b:000{}", i % 8);
+    MatchOutcome other = Dropped(Format("/sys/{}", i), "its USB ID is…", DropReason::kOtherKind);
+    other.numbers = Format("1d6b:000{}", i % 8);
     match.outcomes.push_back(other);
   }
   match.outcomes.push_back(Dropped("/dev/x", "its serial number is…"));
@@ -117,14 +117,14 @@ TEST(ExplanationTextTest, GroupsDevicesOfOtherVendorsOnOneLine) {
 TEST(ExplanationTextTest, LimitsTheNumberOfLines) {
   ExplainReport::Match match;
   for (int i = 0; i < 64; ++i) {
-    match.outcomes.push_back({{format("tty{}", i), {format("/dev/tty{}", i)}, ""}});
+    match.outcomes.push_back({{Format("tty{}", i), {Format("/dev/tty{}", i)}, ""}});
   }
   for (int i = 0; i < 30; ++i) {
-    MatchOutcome rejected{{"", {format("/dev/x{}", i)}, ""}, OutcomeKind::kRejected, "bad_name"};
-    rejected.detail = format("fault {}", i);
+    MatchOutcome rejected{{"", {Format("/dev/x{}", i)}, ""}, OutcomeKind::kRejected, "bad_name"};
+    rejected.detail = Format("fault {}", i);
     rejected.hint = "fix it";
     match.outcomes.push_back(rejected);
-    match.scanned.push_back({{.place = "/p", .problem = format("trouble {}", i)}, "fix it"});
+    match.scanned.push_back({{.place = "/p", .problem = Format("trouble {}", i)}, "fix it"});
   }
   match.scanned.push_back({{.place = "/dev/x3", .problem = "fault 3"}, "fix it"});
   match.left_out = 7;
@@ -155,7 +155,7 @@ TEST(ExplanationTextTest, ColorsTheAnswerAndTheOutcomes) {
 
 TEST(ExplanationTextTest, RepeatsTheOptionsInHints) {
   ExplainReport::Match match;
-  for (int i = 0; i < 64; ++i) match.outcomes.push_back({{format("tty{}", i), {}, ""}});
+  for (int i = 0; i < 64; ++i) match.outcomes.push_back({{Format("tty{}", i), {}, ""}});
   ExplainReport report;
   report.matches.push_back(match);
   EXPECT_THAT(ReportText({report}, {.devices = "patchbay devices --config a.toml"}),

@@ -41,7 +41,7 @@ TEST(UsageError, SuggestsDeviceClasses) {
   for (const char* word : {"classes", "deviceclasses", "deviceclass", "device-class"}) {
     const std::string_view commands[] = {"devices", "device-classes"};
     EXPECT_EQ(CommandErrorText(word, commands),
-              format("unknown command \"{}\"; did you mean `device-classes`?", word));
+              Format("unknown command \"{}\"; did you mean `device-classes`?", word));
   }
 }
 

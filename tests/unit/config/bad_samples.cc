@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   }
   int number = 0;
   for (const patchbay::test::Sample& sample : patchbay::test::BadSamples()) {
-    std::ofstream file(patchbay::format("{}/{}.toml", argv[1], number));
+    std::ofstream file(patchbay::Format("{}/{}.toml", argv[1], number));
     file << sample.text << std::flush;
     if (!file) {
       std::cerr << argv[1] << " cannot be written\n";

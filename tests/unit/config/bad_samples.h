@@ -17,44 +17,44 @@ struct Sample {
 };
 
 inline std::string Daemon(std::string_view line) {
-  return format("[daemon]\n{}\n{}", line, Resource(""));
+  return Format("[daemon]\n{}\n{}", line, Resource(""));
 }
 inline std::string OnNodes(std::string_view patterns) {
-  return format("[[resource]]\nname = 'a.com/x'\non_nodes = [{}]\nmatch = [{{path = '/dev/x'}}]\n",
+  return Format("[[resource]]\nname = 'a.com/x'\non_nodes = [{}]\nmatch = [{{path = '/dev/x'}}]\n",
                 patterns);
 }
 inline std::string WithMatch(std::string_view lines) { return Resource("", lines); }
 inline std::string Node(std::string_view lines, std::string_view match = "path = '/dev/x*'") {
-  return Resource(format("[[resource.device_node]]\n{}", lines), match);
+  return Resource(Format("[[resource.device_node]]\n{}", lines), match);
 }
 inline std::string Mount(std::string_view lines) {
-  return Resource(format("[[resource.mount]]\n{}", lines));
+  return Resource(Format("[[resource.mount]]\n{}", lines));
 }
 inline std::string Env(std::string_view line) {
-  return Resource(format("[resource.env]\n{}", line));
+  return Resource(Format("[resource.env]\n{}", line));
 }
 inline std::string WithHealth(std::string_view lines, std::string_view match = "path = '/dev/x*'") {
-  return Resource(format("[resource.health]\n{}", lines), match);
+  return Resource(Format("[resource.health]\n{}", lines), match);
 }
 inline std::string Hook(std::string_view hook, std::string_view lines) {
-  return Resource(format("[resource.hooks.{}]\n{}", hook, lines));
+  return Resource(Format("[resource.hooks.{}]\n{}", hook, lines));
 }
 inline std::string Annotation(std::string_view line) {
-  return Resource(format("[resource.annotations]\n{}", line));
+  return Resource(Format("[resource.annotations]\n{}", line));
 }
 /// Returns a resource with an additional key in line 2, the name in line 3 and the match from line
 /// 4.
 inline std::string WithKey(std::string_view line) {
-  return format("[[resource]]\n{}\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/x*'\n", line);
+  return Format("[[resource]]\n{}\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/x*'\n", line);
 }
 /// Returns the key `attributes` with that many of them.
 inline std::string Attributes(int count) {
   std::string text;
-  for (int i = 0; i < count; ++i) text += format("{}a{} = 'x'", i == 0 ? "" : ", ", i);
-  return format("attributes = {{{}}}", text);
+  for (int i = 0; i < count; ++i) text += Format("{}a{} = 'x'", i == 0 ? "" : ", ", i);
+  return Format("attributes = {{{}}}", text);
 }
 inline std::string Named(std::string_view name) {
-  return format("[[resource]]\nname = '{}'\n[[resource.match]]\npath = '/dev/x*'\n", name);
+  return Format("[[resource]]\nname = '{}'\n[[resource.match]]\npath = '/dev/x*'\n", name);
 }
 
 /// Returns a sample of every error and warning that a short text can cause. diagnostics_test.cc

@@ -19,7 +19,7 @@ inline Loaded LoadText(std::string_view text) {
 inline std::vector<std::string> Findings(const Loaded& loaded) {
   std::vector<std::string> findings;
   for (const Diagnostic& d : loaded.diagnostics.Sorted()) {
-    findings.push_back(format("{}:{} {}", d.place.line, d.place.column, d.code));
+    findings.push_back(Format("{}:{} {}", d.place.line, d.place.column, d.code));
   }
   return findings;
 }
@@ -32,7 +32,7 @@ inline Model LoadGood(std::string_view text) {
 
 /// Returns a resource with one match, followed by `more`.
 inline std::string Resource(std::string_view more, std::string_view match = "path = '/dev/x*'") {
-  return format("[[resource]]\nname = 'a.com/x'\n[[resource.match]]\n{}\n{}\n", match, more);
+  return Format("[[resource]]\nname = 'a.com/x'\n[[resource.match]]\n{}\n{}\n", match, more);
 }
 
 }  // namespace patchbay::test

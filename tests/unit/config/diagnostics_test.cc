@@ -101,7 +101,7 @@ TEST(Diagnostics, RenderAsText) {
 
 TEST(Diagnostics, StopAtTheLimitOfErrors) {
   std::string text = Resource("");
-  for (int i = 0; i < 5000; ++i) text += format("k{} = 1\n", i);
+  for (int i = 0; i < 5000; ++i) text += Format("k{} = 1\n", i);
   const Loaded loaded = LoadText(text);
   const auto findings = Findings(loaded);
   ASSERT_EQ(findings.size(), 201u);
@@ -111,7 +111,7 @@ TEST(Diagnostics, StopAtTheLimitOfErrors) {
 
 TEST(Diagnostics, WarningsBeyondTheLimitAreNotErrors) {
   std::string text;
-  for (int i = 0; i < 300; ++i) text += Named(format("a.com/x{}", i));
+  for (int i = 0; i < 300; ++i) text += Named(Format("a.com/x{}", i));
   const Loaded loaded = LoadText(text);
   EXPECT_EQ(Findings(loaded).size(), 201u);
   EXPECT_TRUE(loaded.model);

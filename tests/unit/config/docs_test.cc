@@ -17,7 +17,7 @@ using test::LoadGood;
 using test::LoadText;
 
 std::string Read(std::string_view path) {
-  std::ifstream file(format("{}/{}", PATCHBAY_SOURCE_DIR, path));
+  std::ifstream file(Format("{}/{}", PATCHBAY_SOURCE_DIR, path));
   EXPECT_TRUE(file) << path;
   std::ostringstream text;
   text << file.rdbuf();
@@ -60,15 +60,15 @@ std::vector<std::string> TomlBlocks(std::string_view text) {
 std::string Row(const KeyInfo& key) {
   const std::string fallback = key.required                ? "**required**"
                                : key.default_value.empty() ? "–"
-                                                           : format("`{}`", key.default_value);
-  return format("| `{}` | {} | {} | {} |\n", key.name, TypeText(key), fallback, key.meaning);
+                                                           : Format("`{}`", key.default_value);
+  return Format("| `{}` | {} | {} | {} |\n", key.name, TypeText(key), fallback, key.meaning);
 }
 
 TEST(Docs, ReferenceDocumentsEveryKey) {
   const auto chapters = Chapters(Read("docs/configuration.md"));
   for (const KeyInfo& key : AllKeys()) {
     const std::string title =
-        key.section.empty() ? "The top level" : format("`{}`", SectionTitle(key.section));
+        key.section.empty() ? "The top level" : Format("`{}`", SectionTitle(key.section));
     const auto chapter = std::find_if(chapters.begin(), chapters.end(),
                                       [&](const Chapter& c) { return c.title == title; });
     ASSERT_NE(chapter, chapters.end()) << title;
@@ -104,10 +104,10 @@ std::string Paragraph(const KeyInfo& key) {
   const std::string fallback = key.required ? "; required"
                                : key.default_value.empty()
                                    ? ""
-                                   : format("; default {}", key.default_value);
+                                   : Format("; default {}", key.default_value);
   std::string type = TypeText(key);
   std::erase(type, '`');
-  return format("*{}*: {}\n\t{}\n", Scdoc(key.name), Scdoc(type + fallback), Scdoc(key.meaning));
+  return Format("*{}*: {}\n\t{}\n", Scdoc(key.name), Scdoc(type + fallback), Scdoc(key.meaning));
 }
 
 TEST(Docs, ManPageDocumentsExactlyTheKeys) {
@@ -145,7 +145,7 @@ TEST(Docs, MatchesPrintedByExplainLoad) {
     if (!line.starts_with("  match ")) continue;
     const std::string keys = line.substr(line.find(": ") + 2);
     if (keys.find(" listed") == 1) continue;  // the answer: "1 listed, 2 filtered"
-    LoadGood(format("[[resource]]\nname = 'a.com/x'\nmatch = [{{ {} }}]\n", keys));
+    LoadGood(Format("[[resource]]\nname = 'a.com/x'\nmatch = [{{ {} }}]\n", keys));
     ++matches;
   }
   EXPECT_GE(matches, 4);
@@ -154,7 +154,7 @@ TEST(Docs, MatchesPrintedByExplainLoad) {
 TEST(Docs, DiscoveryPageExplainsEveryRejectReason) {
   const std::string page = Read("docs/discovery.md");
   for (const RejectReason reason : kAllRejectReasons) {
-    EXPECT_NE(page.find(format("| `{}` |", Name(reason))), std::string::npos) << Name(reason);
+    EXPECT_NE(page.find(Format("| `{}` |", Name(reason))), std::string::npos) << Name(reason);
   }
 }
 
@@ -167,7 +167,7 @@ TEST(Docs, ReferenceDocumentsEveryVariable) {
   }
   // udev properties in hints, and other names in the examples.
   for (const std::string_view name : {"INTERFACE", "NAME"}) {
-    EXPECT_NE(page.find(format("| `{}` |", name)), std::string::npos) << name;
+    EXPECT_NE(page.find(Format("| `{}` |", name)), std::string::npos) << name;
   }
 }
 
@@ -177,7 +177,7 @@ TEST(Docs, DiagnosticsPageHasOneChapterPerCode) {
   ASSERT_EQ(chapters.size(), codes.size());
   for (std::size_t i = 0; i < codes.size(); ++i) {
     EXPECT_EQ(chapters[i].title, codes[i].name);
-    const std::string summary = format("*{}*: {}.", Name(codes[i].severity), codes[i].meaning);
+    const std::string summary = Format("*{}*: {}.", Name(codes[i].severity), codes[i].meaning);
     EXPECT_NE(chapters[i].text.find(summary), std::string::npos) << summary;
   }
 }
@@ -199,7 +199,7 @@ TEST(Docs, DiagnosticsPageSamplesReportTheirCode) {
 std::string Shape(const Model& model) {
   const ResourceSpec& r = model.resources.at(0);
   const DaemonSpec& d = model.daemon;
-  return format("{} {} {} {} {} {} {} | {} {} {} {} {} {} {} | {} | {} {} | {}", d.listen,
+  return Format("{} {} {} {} {} {} {} | {} {} {} {} {} {} {} | {} | {} {} | {}", d.listen,
                 d.kubelet_dir, d.cdi_dir, d.host_root, d.rescan.count(), d.device_metrics,
                 static_cast<int>(d.log_level), r.description, r.replicas, r.max_per_container,
                 r.grant_group, static_cast<int>(r.preferred_allocation), r.forget_after.count(),
@@ -211,7 +211,7 @@ std::string Shape(const Model& model) {
 /// Returns a document with `line` in `section`. The match has a source to which the line applies.
 std::string With(std::string_view section, std::string_view line) {
   const auto in = [&](std::string_view name) { return name == section ? line : ""; };
-  return format(
+  return Format(
       "[daemon]\n{}\n[[resource]]\nname = 'a.com/x'\n{}\n[[resource.match]]\n{}\n{}\n"
       "[[resource.device_node]]\n{}\n[[resource.mount]]\nhost_path = '/a'\n{}\n",
       in("daemon"), in("resource"),
@@ -223,7 +223,7 @@ TEST(Keys, DefaultsEqualThoseOfTheModel) {
   const std::string plain = Shape(LoadGood(With("", "")));
   for (const KeyInfo& key : AllKeys()) {
     if (key.default_value.empty()) continue;
-    const std::string text = With(key.section, format("{} = {}", key.name, key.default_value));
+    const std::string text = With(key.section, Format("{} = {}", key.name, key.default_value));
     EXPECT_EQ(Shape(LoadGood(text)), plain) << text;
   }
 }
@@ -255,7 +255,7 @@ TEST(Keys, EmptyListsOfAMatchAreErrorsIfTheSchemaSaysSo) {
     const bool is_list = key.type == ValueType::kStringOrStrings || key.type == ValueType::kStrings;
     if (key.section != MatchDraft::kSection || !key.non_empty || !is_list) continue;
     const std::string source = key.alternative_group == 1 ? "" : "path = '/dev/x*'\n";
-    const Loaded loaded = LoadText(test::Resource("", format("{}{} = []", source, key.name)));
+    const Loaded loaded = LoadText(test::Resource("", Format("{}{} = []", source, key.name)));
     EXPECT_TRUE(loaded.diagnostics.HasErrors()) << key.name;
   }
 }
@@ -263,17 +263,17 @@ TEST(Keys, EmptyListsOfAMatchAreErrorsIfTheSchemaSaysSo) {
 TEST(Keys, FuzzerCorpusContainsEveryKey) {
   std::string seeds;
   for (const char* directory : {"tests/fuzz/corpus/config", "examples/configs"}) {
-    const auto path = format("{}/{}", PATCHBAY_SOURCE_DIR, directory);
+    const auto path = Format("{}/{}", PATCHBAY_SOURCE_DIR, directory);
     for (const auto& file : std::filesystem::directory_iterator(path)) {
-      seeds += Read(format("{}/{}", directory, file.path().filename().string())) + "\n";
+      seeds += Read(Format("{}/{}", directory, file.path().filename().string())) + "\n";
     }
   }
   for (const KeyInfo& key : AllKeys()) {
     const bool table = key.type == ValueType::kTable || key.type == ValueType::kTables ||
                        key.type == ValueType::kTemplateTable;
     const std::string section =
-        format("{}{}{}", key.section, key.section.empty() ? "" : ".", key.name);
-    const RE2 wanted(table ? "\\[" + RE2::QuoteMeta(section) : format("\\b{} *= ", key.name));
+        Format("{}{}{}", key.section, key.section.empty() ? "" : ".", key.name);
+    const RE2 wanted(table ? "\\[" + RE2::QuoteMeta(section) : Format("\\b{} *= ", key.name));
     EXPECT_TRUE(RE2::PartialMatch(seeds, wanted))
         << "add \"" << section << "\" to a file in tests/fuzz/corpus/config";
   }

@@ -22,7 +22,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 std::string SmallFile(std::string_view name) {
-  return format("[[resource]]\nname = '{0}'\n[[resource.match]]\npath = '/dev/{0}'\n", name);
+  return Format("[[resource]]\nname = '{0}'\n[[resource.match]]\npath = '/dev/{0}'\n", name);
 }
 
 std::vector<std::string> Names(const Loaded& loaded) {
@@ -188,7 +188,7 @@ match = [{path = "/dev/null"}]
   EXPECT_EQ(serial.on_unhealthy, OnUnhealthy::kEvict);
   std::vector<std::string> attributes;
   for (const AttributeSpec& a : serial.attributes) {
-    attributes.push_back(format(
+    attributes.push_back(Format(
         "{} {} {}", a.name, kAttributeTypeNames[static_cast<std::size_t>(a.type)], a.value.text()));
   }
   EXPECT_THAT(attributes, testing::UnorderedElementsAre(
@@ -263,7 +263,7 @@ TEST(Load, PortsAndAddressesNarrowTheSource) {
 
 TEST(Load, NodesOfAMatchAreCheckedAgainstThatMatch) {
   const auto two = [](std::string_view before, std::string_view a, std::string_view b) {
-    return format(
+    return Format(
         "[[resource]]\nname = 'a.com/x'\n{}\n[[resource.match]]\nregex = '/dev/a(?P<n>.)'\n"
         "[[resource.match.device_node]]\n{}\n[[resource.match]]\npath = '/dev/b'\n"
         "[[resource.match.device_node]]\n{}\n[[resource.device_node]]\n"
@@ -318,7 +318,7 @@ TEST(Load, AcceptsUnusualButValidInput) {
                     "udev = { subsystem = 'net' }"));
   for (const std::string_view subsystem : {"['net', 'tty']", "'n?t'", "'tty'"}) {
     LoadGood(
-        Resource("[resource.env]\nA = '{name}'", format("udev = {{ subsystem = {} }}", subsystem)));
+        Resource("[resource.env]\nA = '{name}'", Format("udev = {{ subsystem = {} }}", subsystem)));
   }
   LoadGood(Resource("[[resource.device_node]]\ncontainer_path = '/dev/c{slot}'",
                     "usb = '*:*'\nudev = { subsystem = 'usb' }"));
@@ -330,7 +330,7 @@ TEST(Load, AcceptsUnusualButValidInput) {
 
 TEST(Load, WarnsOfSharedPathsOnlyIfBothCanMatch) {
   const auto two = [](std::string_view a, std::string_view b) {
-    return format("[[resource]]\nname = 'a.com/a'\n{}\n[[resource]]\nname = 'a.com/b'\n{}", a, b);
+    return Format("[[resource]]\nname = 'a.com/a'\n{}\n[[resource]]\nname = 'a.com/b'\n{}", a, b);
   };
   const std::string_view x = "[[resource.match]]\npath = '/dev/x1'";
   const std::string_view quiet[][2] = {
@@ -354,7 +354,7 @@ TEST(Load, WarnsOfSharedPathsOnlyIfBothCanMatch) {
 TEST(Load, AcceptsSeveralEntriesWithOneNameForDifferentNodes) {
   std::string text;
   for (const char* nodes : {"'rack-*'", "'desk', 'bench'", "'n[1-3]'", "'n[4-6]'"}) {
-    text += format(
+    text += Format(
         "[[resource]]\nname = 'a.com/x'\non_nodes = [{}]\nmatch = [{{path = '/dev/x'}}]\n", nodes);
   }
   LoadGood(text);
@@ -363,8 +363,8 @@ TEST(Load, AcceptsSeveralEntriesWithOneNameForDifferentNodes) {
 TEST(Load, RejectsEntriesWithOneNameWhoseNodesAreTooManyToCompare) {
   std::string text;
   for (int i = 0; i < 2; ++i) {
-    text += format("[[resource]]\nname = 'a.com/x'\nmatch = [{{path = '/dev/x'}}]\non_nodes = [");
-    for (int n = 0; n < 2000; ++n) text += format("'*{}{}*', ", i == 0 ? "a" : "b", n);
+    text += Format("[[resource]]\nname = 'a.com/x'\nmatch = [{{path = '/dev/x'}}]\non_nodes = [");
+    for (int n = 0; n < 2000; ++n) text += Format("'*{}{}*', ", i == 0 ? "a" : "b", n);
     text += "]\n";
   }
   EXPECT_THAT(Findings(LoadText(text)), ElementsAre(testing::EndsWith("duplicate-resource")));
@@ -378,14 +378,14 @@ TEST(Load, AcceptsAFixedIdIfMaxDevicesIsOne) {
 TEST(Load, AcceptsExcludesThatMayNameALink) {
   for (const char* exclude :
        {"/dev/disk/by-id/nvme-SYSTEM", "/srv/links/x", "/run/udev/x", "/**/x"}) {
-    LoadGood(Resource("", format("path = '/dev/nvme*n1'\nexclude = '{}'", exclude)));
+    LoadGood(Resource("", Format("path = '/dev/nvme*n1'\nexclude = '{}'", exclude)));
   }
   LoadGood(Resource("", "path = '/sys/x/*'\ntype = 'file'\nexclude = '/sys/x/y'"));
 }
 
 TEST(Load, AcceptsDrmNodesThatKeepTheirName) {
   const auto good = [](std::string_view match, std::string_view container) {
-    LoadGood(Resource(format("[[resource.device_node]]\ncontainer_path = '{}'", container), match));
+    LoadGood(Resource(Format("[[resource.device_node]]\ncontainer_path = '{}'", container), match));
   };
   const std::string_view path = "path = '/dev/dri/renderD*'";
   good(path, "/dev/dri/{name}");
@@ -469,9 +469,9 @@ TEST(Load, LimitsTheTotalSizeOfTheFiles) {
   static_assert(kLargestInput == 16 * kLargestSource);
   test::TempTree tree;
   for (int i = 10; i < 26; ++i) {
-    std::string text = SmallFile(format("a.com/r{}", i));
+    std::string text = SmallFile(Format("a.com/r{}", i));
     text.resize(kLargestSource, ' ');
-    tree.File(format("{}.toml", i), text);
+    tree.File(Format("{}.toml", i), text);
   }
   EXPECT_EQ(LoadPaths({tree.path()}).model.value_or(Model()).resources.size(), 16u);
   tree.File("90.toml", " ");
@@ -501,7 +501,7 @@ TEST(Load, ReportsErrorsOfAllFilesInOrder) {
 
 TEST(Load, LimitsTheNumberOfResources) {
   std::string text;
-  for (int i = 0; i < 1000; ++i) text += SmallFile(format("a.com/r{}", i));
+  for (int i = 0; i < 1000; ++i) text += SmallFile(Format("a.com/r{}", i));
   EXPECT_EQ(LoadGood(text).resources.size(), 1000u);
   const Loaded loaded = LoadText(text + SmallFile("a.com/last"));
   EXPECT_THAT(Findings(loaded), ElementsAre("4001:1 too-many-resources"));
@@ -511,11 +511,11 @@ TEST(Load, LimitsTheNumberOfResources) {
 TEST(Load, LimitsThePatternsOfTheWholeInput) {
   std::string text;
   for (int i = 0; i < 41; ++i) {
-    text += Resource("", format("path = '/dev/{}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}"
+    text += Resource("", Format("path = '/dev/{}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}"
                                 "{{a,b}}{{a,b}}'",
                                 i));
     const auto at = text.rfind("a.com/x");
-    text.replace(at, 7, format("a.com/x{}", i));
+    text.replace(at, 7, Format("a.com/x{}", i));
   }
   const auto findings = Findings(LoadText(text));
   ASSERT_FALSE(findings.empty());

@@ -17,10 +17,10 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 std::string Two(std::string_view a, std::string_view b) {
-  return format("[[resource]]\nname = 'a.com/a'\n{}\n[[resource]]\nname = 'a.com/b'\n{}\n", a, b);
+  return Format("[[resource]]\nname = 'a.com/a'\n{}\n[[resource]]\nname = 'a.com/b'\n{}\n", a, b);
 }
 
-std::string Match(std::string_view keys) { return format("match = [{{{}}}]", keys); }
+std::string Match(std::string_view keys) { return Format("match = [{{{}}}]", keys); }
 
 /// Returns the example paths or devices in the warnings.
 std::vector<std::string> Examples(std::string_view text) {
@@ -208,7 +208,7 @@ template <class Keys>
 std::string Many(int resources, Keys keys) {
   std::string text;
   for (int r = 0; r < resources; ++r) {
-    text += format("[[resource]]\nname = 'a.com/r{}'\n{}\n", r, Match(keys(r)));
+    text += Format("[[resource]]\nname = 'a.com/r{}'\n{}\n", r, Match(keys(r)));
   }
   return text;
 }
@@ -216,21 +216,21 @@ std::string Many(int resources, Keys keys) {
 TEST(Overlap, ComparesThousandsOfPatterns) {
   using Pattern = std::string (*)(int resource, int i);
   const Pattern patterns[] = {
-      [](int r, int i) { return format("/dev/x{}-{}", r, i); },
-      [](int r, int i) { return format("/dev/x{}-{}-*", r, i); },
-      [](int r, int i) { return format("/dev/r{:03}/x{:02}*", r, i); },
-      [](int r, int i) { return format("/dev/r{:03}/**/x{:02}*", r, i); },
-      [](int r, int i) { return format("/dev/**/x{:03}-{:02}", r, i); },
-      [](int r, int i) { return format("/dev/*[0-9]-{:03}-{:02}", r, i); },
+      [](int r, int i) { return Format("/dev/x{}-{}", r, i); },
+      [](int r, int i) { return Format("/dev/x{}-{}-*", r, i); },
+      [](int r, int i) { return Format("/dev/r{:03}/x{:02}*", r, i); },
+      [](int r, int i) { return Format("/dev/r{:03}/**/x{:02}*", r, i); },
+      [](int r, int i) { return Format("/dev/**/x{:03}-{:02}", r, i); },
+      [](int r, int i) { return Format("/dev/*[0-9]-{:03}-{:02}", r, i); },
   };
   for (const Pattern pattern : patterns) {
     const std::string text = Many(test::Cases(999), [&](int r) {
       std::string list;
-      for (int i = 0; i < 20; ++i) list += format("'{}', ", pattern(r, i));
-      return format("path = [{}]", list);
+      for (int i = 0; i < 20; ++i) list += Format("'{}', ", pattern(r, i));
+      return Format("path = [{}]", list);
     });
     EXPECT_THAT(Examples(text), IsEmpty()) << pattern(0, 0);
-    const std::string last = format("path = '{}'", pattern(test::Cases(999) - 1, 19));
+    const std::string last = Format("path = '{}'", pattern(test::Cases(999) - 1, 19));
     EXPECT_THAT(Examples(text + "[[resource]]\nname = 'a.com/last'\n" + Match(last)), SizeIs(1))
         << pattern(0, 0);
   }
@@ -242,15 +242,15 @@ TEST(Overlap, HandlesHostileInput) {
   // Loading must end in reasonable time without a crash. The result does not matter.
   using Keys = std::string (*)(int resource);
   const Keys shapes[] = {
-      [](int r) { return format("path = ['/dev/*{0}/x*', '/dev/*{0}/[{0}a]*?']", r); },
-      [](int r) { return format("path = '/*{{a,b,c}}{{d,e,f}}*{}*', exclude = '/**'", r); },
-      [](int r) { return format("path = '/**/*{0}/**/*{0}*/**/?*{0}*'", r); },
-      [](int r) { return format("regex = '/(.*{0}.*)+.*{0}', exclude = '/**/{0}/**'", r); },
+      [](int r) { return Format("path = ['/dev/*{0}/x*', '/dev/*{0}/[{0}a]*?']", r); },
+      [](int r) { return Format("path = '/*{{a,b,c}}{{d,e,f}}*{}*', exclude = '/**'", r); },
+      [](int r) { return Format("path = '/**/*{0}/**/*{0}*/**/?*{0}*'", r); },
+      [](int r) { return Format("regex = '/(.*{0}.*)+.*{0}', exclude = '/**/{0}/**'", r); },
       [](int r) {
-        return r % 2 == 0 ? format("path = '/dev/*{}*'", r) : format("regex = '/dev/.*{}'", r);
+        return r % 2 == 0 ? Format("path = '/dev/*{}*'", r) : Format("regex = '/dev/.*{}'", r);
       },
       [](int) { return std::string("usb = '*:*'"); },
-      [](int r) { return format("usb = '*:*', serial = '*{}', exclude = '/{}'", r, r); },
+      [](int r) { return Format("usb = '*:*', serial = '*{}', exclude = '/{}'", r, r); },
   };
   for (const Keys keys : shapes)
     EXPECT_TRUE(LoadText(Many(test::Cases(1000), keys)).model) << keys(0);

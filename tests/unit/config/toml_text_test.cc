@@ -11,7 +11,7 @@ namespace {
 /// Returns the display text of a match with these keys.
 std::string TextOf(std::string_view keys) {
   const Loaded loaded = LoadTexts(
-      {{"x.toml", format("[[resource]]\nname = \"a.com/x\"\n[[resource.match]]\n{}\n", keys)}});
+      {{"x.toml", Format("[[resource]]\nname = \"a.com/x\"\n[[resource.match]]\n{}\n", keys)}});
   if (!loaded.model) return loaded.diagnostics.RenderText();
   return loaded.model->resources.at(0).matches.at(0).display.text;
 }
@@ -30,7 +30,7 @@ TEST(TomlText, ContainsTheKeysAsInTheFile) {
       {"count = 3"},
   };
   for (const auto& keys : cases) {
-    EXPECT_EQ(TextOf(format("{}", fmt::join(keys, "\n"))), format("{}", fmt::join(keys, ", ")));
+    EXPECT_EQ(TextOf(Format("{}", fmt::join(keys, "\n"))), Format("{}", fmt::join(keys, ", ")));
   }
 }
 

@@ -40,9 +40,9 @@ std::string Grouped(std::size_t number) {
 /// Formats a size: 1 MiB, 3.5 MiB, 64 KiB.
 std::string Bytes(std::size_t bytes) {
   constexpr std::size_t kMebibyte = std::size_t{1} << 20;
-  if (bytes % kMebibyte == 0) return format("{} MiB", bytes / kMebibyte);
-  if (bytes * 2 % kMebibyte == 0) return format("{}.5 MiB", bytes / kMebibyte);
-  return format("{} bytes", Grouped(bytes));
+  if (bytes % kMebibyte == 0) return Format("{} MiB", bytes / kMebibyte);
+  if (bytes * 2 % kMebibyte == 0) return Format("{}.5 MiB", bytes / kMebibyte);
+  return Format("{} bytes", Grouped(bytes));
 }
 
 TEST(Limits, DocumentationMatchesTheConstants) {
@@ -53,46 +53,46 @@ TEST(Limits, DocumentationMatchesTheConstants) {
   const LogWriter::Limits log;
   const WatchdogPace watchdog;
   for (const std::string& row : {
-           format("| a file | {} |", Bytes(kLargestSource)),
-           format("| all files together | {} |", Bytes(kLargestInput)),
-           format("| errors that are shown, and warnings | {} of each |", Reporter::kMaxFindings),
-           format("| `kubelet_dir` | {} bytes, since paths of sockets have {} |", kMaxKubeletDir,
+           Format("| a file | {} |", Bytes(kLargestSource)),
+           Format("| all files together | {} |", Bytes(kLargestInput)),
+           Format("| errors that are shown, and warnings | {} of each |", Reporter::kMaxFindings),
+           Format("| `kubelet_dir` | {} bytes, since paths of sockets have {} |", kMaxKubeletDir,
                   kMaxSocketPath),
-           format("| what one resource finds | {} |", Grouped(ScanContext::kMaxCandidates)),
-           format("| rejections that are kept | {} of", Grouped(ScanContext::kMaxRejections)),
-           format("| devices that vanished and that no pod uses | {} of a resource",
+           Format("| what one resource finds | {} |", Grouped(ScanContext::kMaxCandidates)),
+           Format("| rejections that are kept | {} of", Grouped(ScanContext::kMaxRejections)),
+           Format("| devices that vanished and that no pod uses | {} of a resource",
                   Grouped(Inventory::kMaxVanished)),
-           format("| output of a `command` of a source | {},", Bytes(kMaxCommandOutput)),
-           format("| the same, in bytes | {}:", Bytes(kMaxListBytes)),
-           format("| a template when it is filled in | {} |", Bytes(Template::kMaxResult)),
-           format("| an environment variable, joined of all devices | {} with", Bytes(kMaxEnv)),
-           format("| everything together | {}:", Bytes(kMaxResponse)),
-           format("| containers in a call; the kubelet sends one | {} |", kMaxContainers),
-           format("| all containers of a call together | {} |", Bytes(kMaxResponse)),
-           format("accepts at most {}; …", kMaxResponse),
-           format("| `ListAndWatch` streams of one resource | {},", kMaxStreams),
-           format("| holders that are kept | {} |", Grouped(kMaxHoldings)),
-           format("| pause between two registrations | {} s |", kMaxBackOff.count()),
-           format(
+           Format("| output of a `command` of a source | {},", Bytes(kMaxCommandOutput)),
+           Format("| the same, in bytes | {}:", Bytes(kMaxListBytes)),
+           Format("| a template when it is filled in | {} |", Bytes(Template::kMaxResult)),
+           Format("| an environment variable, joined of all devices | {} with", Bytes(kMaxEnv)),
+           Format("| everything together | {}:", Bytes(kMaxResponse)),
+           Format("| containers in a call; the kubelet sends one | {} |", kMaxContainers),
+           Format("| all containers of a call together | {} |", Bytes(kMaxResponse)),
+           Format("accepts at most {}; …", kMaxResponse),
+           Format("| `ListAndWatch` streams of one resource | {},", kMaxStreams),
+           Format("| holders that are kept | {} |", Grouped(kMaxHoldings)),
+           Format("| pause between two registrations | {} s |", kMaxBackOff.count()),
+           Format(
                "| file descriptors | {}, and {} for each resource and {} for each of `max_probes`",
                kBaseDescriptors, kDescriptorsPerResource, kDescriptorsPerProbe),
-           format("hard one, at most to {};", Grouped(kMaxDescriptors)),
-           format("| log lines that wait to be read | {} KiB, {} lines |", log.bytes / 1024,
+           Format("hard one, at most to {};", Grouped(kMaxDescriptors)),
+           Format("| log lines that wait to be read | {} KiB, {} lines |", log.bytes / 1024,
                   Grouped(log.lines)),
-           format("| the main loop does not respond, where Patchbay is PID 1 | {} to {} s |",
+           Format("| the main loop does not respond, where Patchbay is PID 1 | {} to {} s |",
                   watchdog.check.count() / 1000 * (watchdog.max_missed + 1),
                   watchdog.check.count() / 1000 * (watchdog.max_missed + 2)),
-           format("| such kills | {} within {} minutes |", watchdog.max_kills - 1,
+           Format("| such kills | {} within {} minutes |", watchdog.max_kills - 1,
                   watchdog.within.count()),
-           format("| connections | {} |", http.connections),
-           format("| path and query of a request | {} |", Bytes(http.target_bytes)),
-           format("| the lines that follow | {} |", Bytes(http.header_bytes)),
-           format("| requests that wait until the status or the metrics are rendered | {} |",
+           Format("| connections | {} |", http.connections),
+           Format("| path and query of a request | {} |", Bytes(http.target_bytes)),
+           Format("| the lines that follow | {} |", Bytes(http.header_bytes)),
+           Format("| requests that wait until the status or the metrics are rendered | {} |",
                   http.waiting),
-           format("| sending a request | {} s |", http.request.count() / 1000),
-           format("| reading the response | {} s |", http.response.count() / 1000),
-           format("| between two requests | {} s |", http.idle.count() / 1000),
-           format("| responses that are being sent | {} in total,", Bytes(http.response_bytes)),
+           Format("| sending a request | {} s |", http.request.count() / 1000),
+           Format("| reading the response | {} s |", http.response.count() / 1000),
+           Format("| between two requests | {} s |", http.idle.count() / 1000),
+           Format("| responses that are being sent | {} in total,", Bytes(http.response_bytes)),
        }) {
     EXPECT_NE(page.find(row), std::string::npos) << row;
   }

@@ -426,8 +426,8 @@ TEST_F(ResourceControllerTest, LogsOnceThatDevicesDisappearTooFast) {
     return count;
   };
   for (int i = 0; i < 700; ++i) {
-    tree_.File(format("dev/a{}", i));
-    tree_.File(format("next/b{}", i));
+    tree_.File(Format("dev/a{}", i));
+    tree_.File(Format("next/b{}", i));
   }
   tree_.Dir("last");
   int scans = 0;

@@ -126,7 +126,7 @@ TEST_F(ReportTest, CountsRejectionsBeyondTheLimit) {
 std::vector<std::string> Drops(const MatchReport& report) {
   std::vector<std::string> drops;
   for (const MatchReport::Drop& drop : report.drops) {
-    drops.push_back(format("{} {}", Name(drop.reason),
+    drops.push_back(Format("{} {}", Name(drop.reason),
                            drop.id.empty() ? drop.paths.front() : drop.id + " " + drop.numbers));
   }
   return drops;
@@ -160,7 +160,7 @@ TEST_F(ReportTest, ListsScannedDirectoriesAndPatterns) {
   const auto looks = [&](std::size_t match) {
     std::vector<std::string> texts;
     for (const auto& look : found.reports[match].scanned) {
-      texts.push_back(format("{} {} {}/{}", look.place, look.pattern, look.matched, look.seen));
+      texts.push_back(Format("{} {} {}/{}", look.place, look.pattern, look.matched, look.seen));
     }
     return texts;
   };

@@ -59,7 +59,7 @@ class UmockdevRack : public testing::Test {
   /// Scans for a resource with this match, as loaded from a file.
   static Discovery Find(std::string_view match, const HostRoot& host = HostRoot("/")) {
     const Loaded loaded = LoadTexts(
-        {{"rack.toml", format("[[resource]]\nname = 'a.com/x'\n[[resource.match]]\n{}\n", match)}});
+        {{"rack.toml", Format("[[resource]]\nname = 'a.com/x'\n[[resource.match]]\n{}\n", match)}});
     EXPECT_TRUE(loaded.model) << loaded.diagnostics.RenderText();
     if (!loaded.model) return {};
     const ScanRequest request{.report = true};

@@ -47,14 +47,14 @@ std::set<std::string> VariablesToSupply(const ResourceSpec& spec, std::size_t ma
 /// Makes up a device that the match could find. All values of its variables are distinct numbers,
 /// which every template accepts.
 Device MakeUpDevice(const ResourceSpec& spec, std::size_t match, int number) {
-  Device device{.id = format("dev-{}-{}", match, number), .nodes = {}, .match = match};
+  Device device{.id = Format("dev-{}-{}", match, number), .nodes = {}, .match = match};
   const MatchSpec& source = spec.matches[match];
   const int nodes = !CanHaveNodes(source) ? 0 : source.group_by.empty() ? 1 : 2;
   int value = 1000 * (static_cast<int>(match) + 1) + 100 * number;
   for (int i = 0; i < nodes; ++i) {
     DeviceNode node;
-    node.path = format("/dev/made-up/{}", value);
-    node.real_path = format("/dev/real/{}", value);
+    node.path = Format("/dev/made-up/{}", value);
+    node.real_path = Format("/dev/real/{}", value);
     node.type = FileType::kCharacter;
     node.major = 240;
     node.minor = static_cast<unsigned>(value++);
@@ -105,7 +105,7 @@ AllocationContext HostOf(const Snapshot& snapshot) {
 ordered_json ExpectedEdits(const ContainerResponse& response) {
   ordered_json edits = ordered_json::object();
   for (const auto& [name, value] : response.envs)
-    edits["env"].push_back(format("{}={}", name, value));
+    edits["env"].push_back(Format("{}={}", name, value));
   for (const auto& device : response.devices) {
     ordered_json node = {{"path", device.container_path}};
     if (device.host_path != device.container_path) node["hostPath"] = device.host_path;
@@ -197,7 +197,7 @@ TEST(BothApis, GiveTheSameForEveryExample) {
     ASSERT_TRUE(loaded.model) << entry.path();
     ASSERT_FALSE(loaded.model->resources.empty()) << entry.path();
     for (const ResourceSpec& resource : loaded.model->resources) {
-      SCOPED_TRACE(format("{} of {}", resource.name, entry.path().filename().string()));
+      SCOPED_TRACE(Format("{} of {}", resource.name, entry.path().filename().string()));
       const auto snapshot = MakeUpSnapshot(resource);
       std::vector<ParityUnits> units;
       for (const ListedDevice& device : snapshot->devices) {
@@ -227,7 +227,7 @@ TEST(BothApis, GiveTheSameTextWithEveryCharacter) {
   for (int number = 0; number < 2; ++number) {
     Device device = MakeUpDevice(spec, 0, number);
     device.values = {};
-    device.nodes[0].values = {{"TEXT", format("{}=\"\\/\n\t\x01 ü 😀 ${{x}}\x7f", number)}};
+    device.nodes[0].values = {{"TEXT", Format("{}=\"\\/\n\t\x01 ü 😀 ${{x}}\x7f", number)}};
     snapshot->devices.push_back(
         {std::make_shared<const Device>(std::move(device)), Health::kHealthy, ""});
   }
@@ -285,7 +285,7 @@ TEST(BothApis, GiveTheSameForEveryReplica) {
   for (const auto& [what, keys, match, nodes] : kResources) {
     const Loaded loaded = LoadTexts(
         {{"parity.toml",
-          format("[[resource]]\nname = \"example.com/thing\"\n{}\n[[resource.match]]\n{}\n{}{}",
+          Format("[[resource]]\nname = \"example.com/thing\"\n{}\n[[resource.match]]\n{}\n{}{}",
                  keys, match, nodes, kParityTexts)}});
     ASSERT_TRUE(loaded.model) << loaded.diagnostics.RenderText();
     const auto snapshot = MakeUpSnapshot(loaded.model->resources.at(0));
@@ -294,7 +294,7 @@ TEST(BothApis, GiveTheSameForEveryReplica) {
       for (const auto& [first, count] : container) {
         units.push_back({&snapshot->devices[units.size()], first, count});
       }
-      SCOPED_TRACE(format("{}: {} of {} devices, from replica {}", what, units[0].count,
+      SCOPED_TRACE(Format("{}: {} of {} devices, from replica {}", what, units[0].count,
                           units.size(), units[0].first));
       ExpectSameContainer(snapshot, units);
     }

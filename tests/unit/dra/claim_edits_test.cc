@@ -65,14 +65,14 @@ TEST(ClaimEdits, KeepsDeviceNodesMountsAndEnv) {
 
 TEST(ClaimEdits, NamesFileAndDevicesByUid) {
   EXPECT_EQ(ClaimFileName(kDriverOfEdits, kClaimUid),
-            format("patchbay.dev-claim_{}.json", kClaimUid));
+            Format("patchbay.dev-claim_{}.json", kClaimUid));
   const CdiSpec spec =
       SpecOf(PlanOf({PlannedFor("a", {Planned("x")}), PlannedFor("b", {Planned("y")})}),
              {Response(), Response()});
   EXPECT_EQ(spec.kind, "patchbay.dev/claim");
   ASSERT_THAT(spec.devices, SizeIs(2));
-  EXPECT_THAT(spec.devices[0].name, MatchesRegex(format("{}-a-[0-9a-f]{{8}}", kClaimUid)));
-  EXPECT_THAT(spec.devices[1].name, MatchesRegex(format("{}-b-[0-9a-f]{{8}}", kClaimUid)));
+  EXPECT_THAT(spec.devices[0].name, MatchesRegex(Format("{}-a-[0-9a-f]{{8}}", kClaimUid)));
+  EXPECT_THAT(spec.devices[1].name, MatchesRegex(Format("{}-b-[0-9a-f]{{8}}", kClaimUid)));
 }
 
 /// Runtimes cache devices by name.
@@ -132,8 +132,8 @@ TEST(ClaimEdits, NamesTwoResourcesOfOneRequestDifferently) {
   other.resource = "example.com/other";
   const CdiSpec spec =
       SpecOf(PlanOf({PlannedFor("a", {Planned("x")}), other}), {Response(), Response()});
-  EXPECT_THAT(spec.devices[0].name, MatchesRegex(format("{}-a-[0-9a-f]{{8}}", kClaimUid)));
-  EXPECT_THAT(spec.devices[1].name, MatchesRegex(format("{}-a.2-[0-9a-f]{{8}}", kClaimUid)));
+  EXPECT_THAT(spec.devices[0].name, MatchesRegex(Format("{}-a-[0-9a-f]{{8}}", kClaimUid)));
+  EXPECT_THAT(spec.devices[1].name, MatchesRegex(Format("{}-a.2-[0-9a-f]{{8}}", kClaimUid)));
   EXPECT_TRUE(ReadBack(spec));
 }
 

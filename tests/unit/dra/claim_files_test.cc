@@ -97,7 +97,7 @@ TEST_F(ClaimFilesTest, ListsDamagedFilesWithTheirReasons) {
 TEST_F(ClaimFilesTest, ReadsABoundedNumberOfFiles) {
   tree_.Dir("cdi");
   for (std::size_t i = 0; i <= ClaimFiles::kMaxFiles; ++i) {
-    tree_.File(format("cdi/{}", FileOf(format("uid-{}", i))), "");
+    tree_.File(Format("cdi/{}", FileOf(Format("uid-{}", i))), "");
   }
   const auto all = files_.ReadAll();
   ASSERT_FALSE(all);

@@ -102,7 +102,7 @@ TEST_F(ClaimLockTest, ProgramsDoNotInheritLocks) {
   ASSERT_TRUE(TryLock(*one, {"a"}));
   const std::string gate = tree_.path("gate");
   ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
-  FILE* const program = popen(format("echo; read line < {}", gate).c_str(), "r");
+  FILE* const program = popen(Format("echo; read line < {}", gate).c_str(), "r");
   ASSERT_NE(program, nullptr);
   EXPECT_EQ(fgetc(program), '\n') << "the program has not started";
   one.reset();

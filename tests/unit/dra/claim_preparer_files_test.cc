@@ -36,7 +36,7 @@ TEST_F(ClaimPreparerFilesTest, CreatesTheDirectoryButNotItsParents) {
   Restart();
   Allocate("second", "b");
   EXPECT_THAT(ErrorOf("second"),
-              AllOf(HasSubstr(format("ResourceClaim default/second: cannot write {}", cdi_dir_)),
+              AllOf(HasSubstr(Format("ResourceClaim default/second: cannot write {}", cdi_dir_)),
                     HasSubstr("No such file or directory"),
                     HasSubstr("enable the component \"cdi\", or set cdi_dir in [daemon]")));
   EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
@@ -117,7 +117,7 @@ TEST_F(ClaimPreparerFilesTest, RunsNoHookIfTheDirectoryIsFull) {
   }
   tree_.File("cdi/vendor.com-gpu.json", std::string(4096, ' '));
   Allocate("mine", "a");
-  EXPECT_THAT(ErrorOf("mine"), AllOf(HasSubstr(format("cannot write {}", cdi_dir_)),
+  EXPECT_THAT(ErrorOf("mine"), AllOf(HasSubstr(Format("cannot write {}", cdi_dir_)),
                                      HasSubstr("No space left on device; free space")));
   EXPECT_THAT(Files(), ElementsAre("vendor.com-gpu.json"));
   tree_.Remove("cdi/vendor.com-gpu.json");
@@ -134,7 +134,7 @@ TEST_F(ClaimPreparerFilesTest, RunsNoHookIfADirectoryIsInPlaceOfTheFile) {
   EXPECT_THAT(ErrorOf("mine"),
               HasSubstr(FileOf("mine") + ": Is a directory; remove this directory"));
   EXPECT_THAT(Runs(), IsEmpty());
-  std::filesystem::remove(format("{}/{}", cdi_dir_, FileOf("mine")));
+  std::filesystem::remove(Format("{}/{}", cdi_dir_, FileOf("mine")));
   EXPECT_EQ(ErrorOf("mine"), "prepared");
   EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
 }
@@ -161,7 +161,7 @@ TEST_F(ClaimPreparerFilesTest, ReplacesALinkInPlaceOfAFile) {
   tree_.Link("cdi/" + FileOf("other"), tree_.path("target"));
   Allocate("mine", "a");
   EXPECT_EQ(ErrorOf("mine"), "prepared");
-  EXPECT_FALSE(std::filesystem::is_symlink(format("{}/{}", cdi_dir_, FileOf("mine"))));
+  EXPECT_FALSE(std::filesystem::is_symlink(Format("{}/{}", cdi_dir_, FileOf("mine"))));
   EXPECT_THAT(EditsIn("mine"), SizeIs(1));
   EXPECT_TRUE(Unprepare("other"));
   EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
@@ -182,7 +182,7 @@ TEST_F(ClaimPreparerFilesTest, AFileSystemThatHangsFailsClaimsAndNotTheLoop) {
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().kind, ErrorKind::kUnavailable);
     EXPECT_THAT(result.error().message,
-                HasSubstr(format("ResourceClaim default/{}: timed out after 0.2 s; the file system "
+                HasSubstr(Format("ResourceClaim default/{}: timed out after 0.2 s; the file system "
                                  "of {} or {} is not responding",
                                  name, cdi_dir_, tree_.path("data/serialize.lock"))));
   }

@@ -85,7 +85,7 @@ class ClaimPreparerFixture : public testing::Test {
     for (const char* pipe : {"begun", "gate"}) {
       EXPECT_EQ(mkfifo(tree_.path(pipe).c_str(), 0600), 0);
     }
-    return format("echo > {}; read x < {};", tree_.path("begun"), tree_.path("gate"));
+    return Format("echo > {}; read x < {};", tree_.path("begun"), tree_.path("gate"));
   }
   /// Calls `then` on the loop when the script waits.
   std::future<void> AtGate(std::function<void()> then) {
@@ -273,7 +273,7 @@ class ClaimPreparerFixture : public testing::Test {
   }
   /// Returns the name that the kubelet gets for the devices of a request of a prepared claim.
   std::string CdiId(const std::string& name, const std::string& request) const {
-    const std::string prefix = format("uid-of-{}-{}-", name, request);
+    const std::string prefix = Format("uid-of-{}-{}-", name, request);
     const auto spec = nlohmann::json::parse(TextOf(FileOf(name)));
     for (const auto& device : spec.at("devices")) {
       const std::string own = device.at("name");
@@ -283,7 +283,7 @@ class ClaimPreparerFixture : public testing::Test {
   }
   std::string TextOf(const std::string& file) const {
     std::ostringstream text;
-    text << std::ifstream(format("{}/{}", cdi_dir_, file)).rdbuf();
+    text << std::ifstream(Format("{}/{}", cdi_dir_, file)).rdbuf();
     return text.str();
   }
   /// Makes the directory of CDI files read-only, or returns false if that is not possible here.

@@ -65,9 +65,9 @@ TEST_F(ClaimPreparerTest, ReportsTheEndOfEachClaim) {
     ends.push_back(text);
   }
   EXPECT_THAT(ends,
-              ElementsAre(format("success {}", test::kThings), format("success {}", test::kThings),
-                          format("failure {}", test::kThings), "failure",
-                          format("release: success {}", test::kThings), "release: success",
+              ElementsAre(Format("success {}", test::kThings), Format("success {}", test::kThings),
+                          Format("failure {}", test::kThings), "failure",
+                          Format("release: success {}", test::kThings), "release: success",
                           "release: failure"));
 }
 
@@ -79,9 +79,9 @@ TEST_F(ClaimPreparerTest, ErrorsNameTheClaimAndDoNotAffectOthers) {
   ASSERT_THAT(results, SizeIs(4));
   EXPECT_TRUE(results.at("uid-of-mine"));
   for (const char* name : {"gone", "unknown-device", "hostile"}) {
-    const auto& result = results.at(format("uid-of-{}", name));
+    const auto& result = results.at(Format("uid-of-{}", name));
     ASSERT_FALSE(result) << name;
-    EXPECT_THAT(result.error().message, HasSubstr(format("ResourceClaim default/{}: ", name)));
+    EXPECT_THAT(result.error().message, HasSubstr(Format("ResourceClaim default/{}: ", name)));
   }
   EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
   is_server_down_ = true;
@@ -115,8 +115,8 @@ TEST_F(ClaimPreparerTest, RunsNoHookForAClaimWhoseFileCouldNotBeRead) {
   listed_.clear();
   std::vector<AllocatedDevice> devices;
   for (int i = 0; i < 33; ++i) {
-    listed_.push_back(test::Listed(format("d{}", i)));
-    devices.push_back(Thing(format("d{}", i)));
+    listed_.push_back(test::Listed(Format("d{}", i)));
+    devices.push_back(Thing(Format("d{}", i)));
   }
   Restart();
   Allocate("large", devices);
@@ -128,7 +128,7 @@ TEST_F(ClaimPreparerTest, RunsNoHookForAClaimWhoseFileCouldNotBeRead) {
 TEST_F(ClaimPreparerTest, StopsAHookAtTheLimitAndRunsItAgain) {
   hook_limit_ = std::chrono::seconds(2);
   spec_.pre_start =
-      HookThat(format("echo pre_start $0 >> {{}}; test -e {} || sleep 600", tree_.path("ready")));
+      HookThat(Format("echo pre_start $0 >> {{}}; test -e {} || sleep 600", tree_.path("ready")));
   Restart();
   Allocate("mine", "a");
   EXPECT_THAT(ErrorOf("mine"),
@@ -331,7 +331,7 @@ TEST_F(ClaimPreparerTest, WaitsForALockUntilShortlyBeforeTheDeadline) {
 TEST_F(ClaimPreparerTest, RefusesMoreClaimsThanItProcessesAtOnce) {
   std::vector<ClaimKey> keys;
   for (std::size_t i = 0; i < ClaimPreparer::kMaxClaims; ++i) {
-    keys.push_back(Key(format("gone-{}", i)));
+    keys.push_back(Key(Format("gone-{}", i)));
   }
   Allocate("mine", "a");
   std::optional<PrepareResults> all;

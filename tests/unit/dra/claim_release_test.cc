@@ -92,7 +92,7 @@ TEST_F(ClaimReleaseTest, ReleasesAClaimAgainThatWasPreparedAgainByAnotherProcess
 TEST_F(ClaimReleaseTest, AHookThatFailsAfterTheDeadlineDoesNotRunAgain) {
   ASSERT_EQ(mkfifo(tree_.path("begun").c_str(), 0600), 0);
   ASSERT_EQ(mkfifo(tree_.path("gate").c_str(), 0600), 0);
-  spec_.release = HookThat(format("echo release $0 >> {{}}; echo > {}; read x < {}; exit 1",
+  spec_.release = HookThat(Format("echo release $0 >> {{}}; echo > {}; read x < {}; exit 1",
                                   tree_.path("begun"), tree_.path("gate")));
   Restart();
   ASSERT_EQ(ErrorOf("one"), "prepared");

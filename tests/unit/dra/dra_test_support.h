@@ -50,7 +50,7 @@ inline std::unique_ptr<grpc::ClientContext> DraContext() {
 class RecordingDriverObserver : public DriverObserver {
  public:
   void OnRpc(DriverRpc rpc, std::string_view code, std::chrono::nanoseconds) override {
-    Record(format("{} {}", Name(rpc), code));
+    Record(Format("{} {}", Name(rpc), code));
   }
   void OnRegistration(const Status& status) override {
     Record(status ? "registered" : "not registered: " + status.error().message);
@@ -58,7 +58,7 @@ class RecordingDriverObserver : public DriverObserver {
   void OnSockets(const Status& status) override {
     Record(status ? "serving" : "not serving: " + status.error().message);
   }
-  void OnHealthStreams(int open) override { Record(format("{} streams", open)); }
+  void OnHealthStreams(int open) override { Record(Format("{} streams", open)); }
 
   std::vector<std::string> events() const {
     const std::lock_guard lock(mutex_);

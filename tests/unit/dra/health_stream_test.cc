@@ -55,7 +55,7 @@ class HealthClient {
     std::vector<std::string> devices;
     if (!stream_->Read(&list_)) return devices;
     for (const auto& device : list_.devices()) {
-      devices.push_back(format("{}/{} {} {}", device.device().pool_name(),
+      devices.push_back(Format("{}/{} {} {}", device.device().pool_name(),
                                device.device().device_name(), static_cast<int>(device.health()),
                                device.message()));
     }
@@ -163,7 +163,7 @@ TEST_F(HealthStreamTest, SlowReaderMissesListsButNotTheLast) {
     server_->OfferHealth(HealthOf(std::to_string(i), Health::kUnhealthy, large));
     server_->ResendHealth();
   }
-  const std::string last = format("pool/{} 2 {}", kLists, large);
+  const std::string last = Format("pool/{} 2 {}", kLists, large);
   const auto read_to_last = [&](ClientV1& client) {
     int read = 0;
     std::vector<std::string> list;

@@ -22,7 +22,7 @@ constexpr char kPool[] = "node-1/example.com/serial";
 constexpr char kOwnerUid[] = "node-uid";
 
 SliceDevice Numbered(int number, std::int64_t version = 0) {
-  SliceDevice device{.name = format("d{:05}", number)};
+  SliceDevice device{.name = Format("d{:05}", number)};
   device.attributes.emplace("version", version);
   return device;
 }
@@ -56,8 +56,8 @@ class Server {
   }
   void Create(const SliceCreation& creation) {
     ++version_;
-    slices_.push_back({{format("{:05x}-patchbay.dev-node-1-{}", creation.index, version_),
-                        format("uid-{}", version_), std::to_string(version_)},
+    slices_.push_back({{Format("{:05x}-patchbay.dev-node-1-{}", creation.index, version_),
+                        Format("uid-{}", version_), std::to_string(version_)},
                        "patchbay.dev",
                        "node-1",
                        kOwnerUid,

@@ -36,7 +36,7 @@ PublishedPool PublishedPoolOf(const std::vector<std::string>& devices,
 PublishedPool PoolOfSize(int size) {
   std::vector<std::string> names;
   names.reserve(static_cast<std::size_t>(size));
-  for (int i = 0; i < size; ++i) names.push_back(format("d{:05}", i));
+  for (int i = 0; i < size; ++i) names.push_back(Format("d{:05}", i));
   return PublishedPoolOf(names);
 }
 
@@ -420,9 +420,9 @@ TEST_F(SlicePublisherTest, CorrectionsDoNotSlowDownOwnChanges) {
     }
     Pass(seconds(1));
     // The other client does not change this pool.
-    Set(PublishedPoolOf({format("x{}", i)}, other));
+    Set(PublishedPoolOf({Format("x{}", i)}, other));
     Pass(milliseconds(1100));
-    EXPECT_THAT(api_.Devices(), testing::Contains(format("x{}", i)));
+    EXPECT_THAT(api_.Devices(), testing::Contains(Format("x{}", i)));
   }
   Pass(seconds(40));
   Set(PublishedPoolOf({"b"}));

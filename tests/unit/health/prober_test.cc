@@ -81,7 +81,7 @@ class ProberTest : public testing::Test {
   /// write to ./trace, and reads a line of ./gate to continue.
   void Start(std::string_view script, int devices = 1,
              std::chrono::milliseconds timeout = kPatience) {
-    tree_.File("probe", format("cd {}\n{}", tree_.path(), script));
+    tree_.File("probe", Format("cd {}\n{}", tree_.path(), script));
     trace_.emplace(tree_.path("trace"));
     gate_.emplace(tree_.path("gate"));
     CommandProbe probe;
@@ -99,7 +99,7 @@ class ProberTest : public testing::Test {
     std::vector<ProbeScheduler::Presence> gone, there;
     for (int i = 0; i < devices; ++i) {
       const auto device =
-          std::make_shared<const Device>(Device{.id = format("d{}", i), .nodes = {}});
+          std::make_shared<const Device>(Device{.id = Format("d{}", i), .nodes = {}});
       gone.push_back({device, false});
       there.push_back({device, true});
     }
@@ -203,7 +203,7 @@ echo $n $$ > trace
 )";
 
 TEST_F(ProberTest, LeavesNoProcessesAfterAForkBombEnds) {
-  Start(format("{}[ $n = 1 ] || exec sleep 30\nread go < gate", kForkBomb));
+  Start(Format("{}[ $n = 1 ] || exec sleep 30\nread go < gate", kForkBomb));
   for (int i = 0; i < 50; ++i) NextLine();
   LetOnePass();
   EXPECT_EQ(AwaitResults(1), (Counts{{ProbeResult::kSuccess, 1}}));
@@ -211,7 +211,7 @@ TEST_F(ProberTest, LeavesNoProcessesAfterAForkBombEnds) {
 }
 
 TEST_F(ProberTest, LeavesNoProcessesAfterAForkBombIsStopped) {
-  Start(format("{}exec sleep 30", kForkBomb));
+  Start(Format("{}exec sleep 30", kForkBomb));
   for (int i = 0; i < 50; ++i) NextLine();
   Cancel();
   EXPECT_EQ(AwaitResults(1), (Counts{{ProbeResult::kError, 1}}));
@@ -220,7 +220,7 @@ TEST_F(ProberTest, LeavesNoProcessesAfterAForkBombIsStopped) {
 
 /// Processes that left the group, like daemons, are not killed: number 5 and its children.
 TEST_F(ProberTest, StopsAForkBombThatLeavesItsProcessGroup) {
-  Start(format("leaves=5\n{}exec sleep 30", kForkBomb));
+  Start(Format("leaves=5\n{}exec sleep 30", kForkBomb));
   std::map<int, pid_t> processes;
   for (int i = 0; i < 50; ++i) {
     std::istringstream line(NextLine());

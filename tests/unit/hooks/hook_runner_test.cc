@@ -58,7 +58,7 @@ class HookRunnerTest : public testing::Test {
   std::string WaitAt(const std::string& gate) {
     EXPECT_EQ(mkfifo(tree_.path(gate).c_str(), 0600), 0);
     EXPECT_EQ(mkfifo(tree_.path(gate + ".begun").c_str(), 0600), 0);
-    return format("echo > {0}.begun; read x < {0}; echo {1} >> {2}", tree_.path(gate), gate,
+    return Format("echo > {0}.begun; read x < {0}; echo {1} >> {2}", tree_.path(gate), gate,
                   tree_.path("order"));
   }
   void AwaitBegun(const std::string& gate) { std::ifstream(tree_.path(gate + ".begun")).get(); }
@@ -153,9 +153,9 @@ TEST_F(HookRunnerTest, RunsSixteenReleasesAtOnce) {
   const std::size_t threads = test::ThreadsOf(getpid());
   std::vector<std::future<Status>> calls;
   for (int i = 0; i < 40; ++i) {
-    calls.push_back(Run(Call(Hook::kRelease, {format("d{}", i)}, WaitAt(format("gate{}", i)))));
+    calls.push_back(Run(Call(Hook::kRelease, {Format("d{}", i)}, WaitAt(Format("gate{}", i)))));
   }
-  for (int i = 0; i < 16; ++i) AwaitBegun(format("gate{}", i));
+  for (int i = 0; i < 16; ++i) AwaitBegun(Format("gate{}", i));
   // One thread schedules the calls. Threads that start programs end afterwards.
   const auto deadline = std::chrono::steady_clock::now() + seconds(20);
   while (test::ThreadsOf(getpid()) > threads + 17 && std::chrono::steady_clock::now() < deadline) {
@@ -166,8 +166,8 @@ TEST_F(HookRunnerTest, RunsSixteenReleasesAtOnce) {
   Open("gate7");
   AwaitBegun("gate16");
   for (int i = 0; i < 40; ++i) {
-    if (i > 16) AwaitBegun(format("gate{}", i));
-    if (i != 7) Open(format("gate{}", i));
+    if (i > 16) AwaitBegun(Format("gate{}", i));
+    if (i != 7) Open(Format("gate{}", i));
   }
   for (auto& call : calls) EXPECT_TRUE(call.get());
   EXPECT_THAT(Order(), testing::StartsWith("gate7\n"));
@@ -188,7 +188,7 @@ TEST_F(HookRunnerTest, EndStopsRunningAndWaitingCalls) {
 TEST_F(HookRunnerTest, RunsManyCalls) {
   std::vector<std::future<Status>> calls;
   for (int i = 0; i < 60; ++i) {
-    calls.push_back(Run(Call(Hook::kPreStart, {format("d{}", i % 7)}, "true")));
+    calls.push_back(Run(Call(Hook::kPreStart, {Format("d{}", i % 7)}, "true")));
   }
   for (auto& call : calls) EXPECT_TRUE(call.get());
   EXPECT_EQ(results_, 60);

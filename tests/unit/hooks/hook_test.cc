@@ -116,7 +116,7 @@ class RunHookTest : public testing::Test {
     call.resource = "example.com/d";
     call.timeout = timeout;
     for (const std::string& script : scripts) {
-      call.commands.push_back({format("d{}", call.commands.size()), {"/bin/sh", "-c", script}});
+      call.commands.push_back({Format("d{}", call.commands.size()), {"/bin/sh", "-c", script}});
     }
     return RunHook(call, std::chrono::steady_clock::now() + timeout, cancellation_);
   }

@@ -625,7 +625,7 @@ TEST(ProblemWithDevice, DetectsResponsesThatAreTooLarge) {
   ResourceSpec spec = Resource({CountMatch(1)});
   Device device;
   device.id = "0";
-  for (int i = 0; i < 1000; ++i) spec.env.push_back(Entry(format("A{}", i), "{id:>4000}"));
+  for (int i = 0; i < 1000; ++i) spec.env.push_back(Entry(Format("A{}", i), "{id:>4000}"));
   const auto problem = ProblemWithDevice(std::make_shared<const ResourceSpec>(spec), device, "");
   ASSERT_TRUE(problem);
   EXPECT_THAT(problem->detail, HasSubstr("the container would get"));

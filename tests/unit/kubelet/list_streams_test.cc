@@ -77,7 +77,7 @@ class ListStreamsTest : public testing::Test {
     backend.observer = std::make_shared<CountingObserver>();
     backend.on_refused = [this](const char* what, const std::string& reason) {
       const std::lock_guard lock(mutex_);
-      refused_.push_back(format("{}: {}", what, reason));
+      refused_.push_back(Format("{}: {}", what, reason));
     };
     auto server =
         PluginServer::Start(test::StartRpc(), socket_, backend, [this](int open, bool first_ended) {

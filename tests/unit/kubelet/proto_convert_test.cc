@@ -21,7 +21,7 @@ Snapshot Devices(int count, int replicas = 1, std::size_t id_bytes = 8) {
   Snapshot snapshot{std::move(spec), 1, {}, {}};
   for (int i = 0; i < count; ++i) {
     auto device = std::make_shared<Device>();
-    device->id = format("{:0>{}}", i, id_bytes);
+    device->id = Format("{:0>{}}", i, id_bytes);
     snapshot.devices.push_back({std::move(device), Health::kHealthy, ""});
   }
   return snapshot;
@@ -108,7 +108,7 @@ TEST(ListMessage, OmitsTheHighestRanksFirst) {
   EXPECT_EQ(message.devices(0).id(), "00000007") << "the lowest rank of the others";
   // Devices that disappeared last have precedence.
   const int others = message.devices_size() - healthy - 1;
-  EXPECT_EQ(message.devices(1).id(), format("{:08}", 150'000 - others));
+  EXPECT_EQ(message.devices(1).id(), Format("{:08}", 150'000 - others));
 }
 
 TEST(ListMessage, UnhealthyDevicesTakeMoreBytes) {

@@ -63,8 +63,8 @@ class PathWatchTest : public testing::Test {
   }
   /// Replaces a link as an editor or `ln -sf` does.
   void Retarget(std::string_view link, std::string_view target) {
-    tree_.Link(format("{}.new", link), target);
-    Rename(format("{}.new", link), link);
+    tree_.Link(Format("{}.new", link), target);
+    Rename(Format("{}.new", link), link);
   }
 
   test::FakeLoop loop_;
@@ -139,7 +139,7 @@ TEST_F(DecisiveNamesTest, TerminateOnLinkLoopsAndLongChains) {
   EXPECT_THAT(NamesOf("a/x"), ElementsAre(Pair("", ElementsAre("a", "b"))));
   tree_.Link("grows", "grows/grows");
   EXPECT_THAT(NamesOf("grows"), ElementsAre(Pair("", ElementsAre("grows"))));
-  for (int i = 0; i < 60; ++i) tree_.Link(format("chain{}", i), format("chain{}", i + 1));
+  for (int i = 0; i < 60; ++i) tree_.Link(Format("chain{}", i), Format("chain{}", i + 1));
   EXPECT_EQ(NamesOf("chain0").at("").size(), 41u);
 }
 

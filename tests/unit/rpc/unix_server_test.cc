@@ -114,7 +114,7 @@ class Client {
     bool ok = false;
     queue.Next(&tag, &ok);
     if (status.ok()) return Text(response);
-    return format("{} {}", static_cast<int>(status.error_code()), status.error_message());
+    return Format("{} {}", static_cast<int>(status.error_code()), status.error_message());
   }
   void Cancel() { context_.TryCancel(); }
 
@@ -205,12 +205,12 @@ TEST_F(UnixServerTest, ManyClientsAtOnceReachTheirSocket) {
   std::vector<std::unique_ptr<UnixServer>> servers;
   std::vector<std::thread> clients;
   for (int i = 0; i < kSockets; ++i)
-    servers.push_back(ServeName(format("{}.sock", i), format("{}:", i)));
+    servers.push_back(ServeName(Format("{}.sock", i), Format("{}:", i)));
   for (int i = 0; i < kSockets; ++i) {
     clients.emplace_back([this, i] {
       // New connections reuse the numbers of file descriptors of those that ended.
       for (int call = 0; call < kCalls; ++call) {
-        EXPECT_EQ(Call(format("{}.sock", i), format("{}", call)), format("{}:{}", i, call));
+        EXPECT_EQ(Call(Format("{}.sock", i), Format("{}", call)), Format("{}:{}", i, call));
       }
     });
   }
