@@ -32,13 +32,12 @@ list_skipped() {
 
 # install_packages GROUP...: installs the missing packages of these groups of packages.txt.
 install_packages() {
-  local wanted missing as_root=()
-  mapfile -t wanted < <(packages_of "$@" | sort -u)
+  local missing as_root=()
   if ! command -v dpkg-query >/dev/null; then
-    echo "This is not Debian. The build needs what Debian 12 calls: ${wanted[*]}" >&2
+    echo "This is not Debian. The build needs what Debian calls:" $(packages_of "$@" | sort -u) >&2
     return 0
   fi
-  mapfile -t missing < <(comm -23 <(printf '%s\n' "${wanted[@]}") <(installed "${wanted[@]}"))
+  mapfile -t missing < <(missing_packages "$@")
   [[ ${#missing[@]} -gt 0 ]] || return 0
   if [[ $EUID -ne 0 ]]; then
     # Without a terminal sudo cannot ask for a password.
@@ -52,16 +51,28 @@ install_packages() {
   local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
     apt-get -o DPkg::Lock::Timeout=120)
   quietly "$root/build/install.log" "${apt[@]}" update
+  mapfile -t missing < <(missing_packages "$@") # apt may have known no name before
   quietly "$root/build/install.log" "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
 }
 
-# packages_of GROUP...: prints their packages from packages.txt, without those whose program is installed.
+# packages_of GROUP...: prints their packages from packages.txt, without those whose program is installed. Of names
+# separated by "|", prints the first that apt knows, or the last.
 packages_of() {
-  local group package program
-  while read -r group package program; do
+  local group names program name
+  while read -r group names program; do
     [[ " $* " == *" $group "* ]] || continue
-    [[ -n $program ]] && command -v "$program" >/dev/null || echo "$package"
+    [[ -z $program ]] || ! command -v "$program" >/dev/null || continue
+    for name in ${names//|/ }; do
+      [[ $names == "$name" || -z $(apt-cache show "$name" 2>/dev/null) ]] || break
+    done
+    echo "$name"
   done <"$root/scripts/packages.txt"
+}
+
+missing_packages() {
+  local wanted
+  mapfile -t wanted < <(packages_of "$@" | sort -u)
+  comm -23 <(printf '%s\n' "${wanted[@]}") <(installed "${wanted[@]}")
 }
 
 # installed PACKAGE...: prints the installed ones, sorted.

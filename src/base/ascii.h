@@ -12,6 +12,7 @@ constexpr bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool IsLetter(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
 constexpr bool IsAlnum(char c) { return IsLetter(c) || IsDigit(c); }
+constexpr bool IsLowerHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f'); }
 constexpr bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 constexpr char ToLower(char c) {

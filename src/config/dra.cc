@@ -10,6 +10,8 @@
 #include "base/format.h"
 #include "config/foreign_syntax.h"
 #include "model/driver_name.h"
+#include "model/template_shape.h"
+#include "model/validators.h"
 
 namespace patchbay {
 namespace {
@@ -109,6 +111,18 @@ void CompileDraDaemon(const DaemonDraft& draft, Reporter& reporter, DaemonSpec& 
 void CompileDraKeys(const ResourceDraft& draft, const DaemonSpec& daemon, const Scope& devices,
                     Reporter& reporter, ResourceSpec& spec) {
   if (draft.on_unhealthy) spec.on_unhealthy = static_cast<OnUnhealthy>(draft.on_unhealthy->value);
+  if (draft.claim_env) {
+    for (const Text& prefix : draft.claim_env->items) {
+      if (const auto problem = ProblemWithEnvName(LiteralShape(prefix.value))) {
+        reporter.Report(
+            Code::kBadEnvName, prefix.place,
+            Format("claim_env has the beginning of a name of a variable: {}", problem->message),
+            "as in [\"BAUD_\"]; a whole name works too");
+      } else {
+        spec.claim_env.push_back(prefix.value);
+      }
+    }
+  }
   if (draft.attributes) {
     for (const AttributePair& pair : draft.attributes->items) {
       CompileAttribute(pair, daemon, devices, reporter, spec);
@@ -128,6 +142,7 @@ void WarnOfKeysOfTheOtherApi(const ResourceDraft& draft, const ResourceSpec& spe
   if (spec.on_unhealthy != OnUnhealthy()) {
     WarnOfNoEffect("on_unhealthy", draft.on_unhealthy, Api::kDra, spec, reporter);
   }
+  WarnOfNoEffect("claim_env", draft.claim_env, Api::kDra, spec, reporter);
   WarnOfNoEffect("attributes", draft.attributes, Api::kDra, spec, reporter);
   if (spec.preferred_allocation != Preference()) {
     WarnOfNoEffect("preferred_allocation", draft.preferred_allocation, Api::kDevicePlugin, spec,

@@ -191,6 +191,7 @@ struct ResourceDraft : Draft {
   ResourceSpec spec;
   std::optional<Choice> api;
   std::optional<Choice> on_unhealthy;
+  std::optional<TextList> claim_env;
   std::optional<Choice> preferred_allocation;
   std::optional<Spanned<bool>> topology;
   std::optional<Spanned<bool>> exclusive;

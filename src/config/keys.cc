@@ -184,6 +184,12 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
          .meaning = "with Dynamic Resource Allocation: whether an unhealthy device gets no new "
                     "pods, or its pods are evicted too",
          .choices = kOnUnhealthyNames}),
+    KeyFor<&ResourceDraft::claim_env>(
+        {.name = "claim_env",
+         .meaning = "with Dynamic Resource Allocation: beginnings of the names of environment "
+                    "variables that parameters of claims may set; default: none",
+         .example = R"(["BAUD_"])",
+         .non_empty = true}),
     KeyFor<&ResourceDraft::env_separator>(
         {.name = "env_separator",
          .default_value = R"(",")",

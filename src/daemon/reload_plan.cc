@@ -53,6 +53,7 @@ constexpr ResourceKey kResourceKeys[] = {
     {"exclusive", ChangeImpact::kDeviceList, Same<&R::exclusive>},
     {"grant_group", ChangeImpact::kAllocateResponse, Same<&R::grant_group>},
     {"on_unhealthy", ChangeImpact::kDeviceList, Same<&R::on_unhealthy>},
+    {"claim_env", ChangeImpact::kAllocateResponse, Same<&R::claim_env>},
     {"forget_after", ChangeImpact::kDeviceList, Same<&R::forget_after>},
     {"env_separator", ChangeImpact::kAllocateResponse, Same<&R::env_separator>},
     {"on_nodes", ChangeImpact::kInternal, Same<&R::on_nodes>},

@@ -39,6 +39,8 @@ constexpr AutomaticAttribute kAutomatic[] = {
     {"usb_vendor", "usbVendor", IsAnyText},
     {"usb_product", "usbProduct", IsAnyText},
     {"usb_serial", "usbSerial", IsAnyText},
+    {"pci_vendor", "pciVendor", IsAnyText},
+    {"pci_device", "pciDevice", IsAnyText},
     {"driver", "driver", IsAnyText},
     {"numa_node", "resource.kubernetes.io/numaNode", IsAnyText},
     {"pci_address", "resource.kubernetes.io/pciBusID", IsPciAddress},

@@ -40,10 +40,10 @@ struct AttributeInput {
 };
 
 /// Returns the attributes of a device: `resource`, `id`, `path`, `usbVendor`, `usbProduct`,
-/// `usbSerial`, `driver` and those of resource.kubernetes.io that are known, then the specified
-/// ones, which replace them. A value that the API server would refuse, or that is not printable
-/// UTF-8, is left out and reported. So is a specified one whose variables the device lacks; an
-/// automatic one is only left out.
+/// `usbSerial`, `pciVendor`, `pciDevice`, `driver` and those of resource.kubernetes.io that are
+/// known, then the specified ones, which replace them. A value that the API server would refuse, or
+/// that is not printable UTF-8, is left out and reported. So is a specified one whose variables the
+/// device lacks; an automatic one is only left out.
 DeviceAttributes AttributesOf(const AttributeInput& input, std::span<const AttributeSpec> specs);
 
 }  // namespace patchbay

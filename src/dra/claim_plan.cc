@@ -40,6 +40,12 @@ Failure NoFreeReplica(const ClaimKey& claim, const ClaimKey& other, bool is_shar
                      ClaimText(other), other.uid));
 }
 
+/// Returns whether parameters of claims may set the variable for devices of the resource.
+bool IsClaimEnv(const ResourceSpec& spec, std::string_view variable) {
+  return std::ranges::any_of(spec.claim_env,
+                             [&](const auto& prefix) { return variable.starts_with(prefix); });
+}
+
 class ClaimPlanner {
  public:
   ClaimPlanner(std::string_view driver, const ServedPools& pools,
@@ -193,7 +199,17 @@ Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& 
                          std::ranges::count(config.requests, allocated.request) > 0 ||
                          std::ranges::count(config.requests, name) > 0;
     if (!applies) continue;
-    for (const auto& [variable, value] : config.env) request->env[variable] = value;
+    for (const auto& [variable, value] : config.env) {
+      if (!IsClaimEnv(spec, variable)) {
+        return Fail(
+            ErrorKind::kInvalid,
+            Format("has parameters, of the claim or its DeviceClass, that set \"{}\", which the "
+                   "resource \"{}\" does not allow; remove it, or allow it with "
+                   "claim_env = [\"{}\"] in the configuration",
+                   variable, spec.name, variable));
+      }
+      request->env[variable] = value;
+    }
   }
   prepared_.push_back({plan.claim, device});
   request->devices.push_back(std::move(device));

@@ -1,12 +1,16 @@
 #include "dra/device_name.h"
 
+#include <algorithm>
+
 #include "base/ascii.h"
 #include "base/format.h"
-#include "base/hash.h"
+#include "dra/sha256.h"
 #include "model/object_name.h"
 
 namespace patchbay {
 namespace {
+
+constexpr std::size_t kHashDigits = 16;
 
 bool IsNameByte(char c) { return IsLower(c) || IsDigit(c); }
 
@@ -33,13 +37,29 @@ std::string Labels(std::string_view text, std::string_view separators) {
   return name;
 }
 
+/// Returns 64 bits of the hash of `text` in hexadecimal digits.
+std::string HashText(std::string_view text) {
+  const auto hash = Sha256(text);
+  std::string digits;
+  for (std::size_t i = 0; i < kHashDigits / 2; ++i) digits += Format("{:02x}", hash[i]);
+  return digits;
+}
+
+/// Returns whether a name ends as those with a hash do. A text that is such a name gets a hash of
+/// its own; otherwise it could be the name of another text.
+bool LooksHashed(std::string_view name) {
+  if (name.size() < kHashDigits) return false;
+  const std::string_view end = name.substr(name.size() - kHashDigits);
+  const bool is_alone = name.size() == kHashDigits || name[name.size() - kHashDigits - 1] == '-';
+  return is_alone && std::ranges::all_of(end, IsLowerHex);
+}
+
 std::string Shorten(std::string_view text, std::string_view separators, std::size_t longest) {
   std::string name = Labels(text, separators);
-  if (!name.empty() && name == text && name.size() <= longest) return name;
-  const std::string hash = Format("{:08x}", ShortHash(text));
-  if (name.size() > longest - hash.size() - 1) name.resize(longest - hash.size() - 1);
+  if (!name.empty() && name == text && name.size() <= longest && !LooksHashed(name)) return name;
+  if (name.size() > longest - kHashDigits - 1) name.resize(longest - kHashDigits - 1);
   TrimNameEnd(name);
-  return name.empty() ? hash : name + "-" + hash;
+  return (name.empty() ? "" : name + "-") + HashText(text);
 }
 
 }  // namespace

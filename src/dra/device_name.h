@@ -12,8 +12,9 @@ namespace patchbay {
 bool IsPoolName(std::string_view text);
 
 /// Returns the name of a device in a slice: its ID as a DNS label. Upper case becomes lower case
-/// and any other byte "-"; if the result is not the ID, "-" and eight hexadecimal digits of the
-/// ID's hash follow. IDs can be made to collide deliberately: the caller compares the names.
+/// and any other byte "-". If the result is not the ID, or the ID ends like that, "-" and 16
+/// hexadecimal digits of its SHA-256 hash follow: an ID, which is bytes of a device, cannot be
+/// chosen to have the name of another.
 std::string SliceDeviceName(std::string_view device_id);
 
 /// Returns the name of the pool of a resource on a Kubernetes node, "<node>/<resource>", made a

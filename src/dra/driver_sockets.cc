@@ -1,15 +1,14 @@
 #include "dra/driver_sockets.h"
 
 #include <absl/strings/escaping.h>
-#include <openssl/sha.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 
 #include "base/ascii.h"
 #include "base/format.h"
+#include "dra/sha256.h"
 #include "model/driver_name.h"
 #include "model/object_name.h"
 #include "model/spec.h"
@@ -25,8 +24,7 @@ constexpr std::string_view kDraStart = "dra-", kSocketEnd = ".sock";
 
 /// Returns the first `bytes` bytes of the SHA-256 hash of `text`, as base64url without padding.
 std::string ShortHash(std::string_view text, std::size_t bytes) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> hash;
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), hash.data());
+  const auto hash = Sha256(text);
   return absl::WebSafeBase64Escape({reinterpret_cast<const char*>(hash.data()), bytes});
 }
 
@@ -46,7 +44,7 @@ Status CheckLength(const std::string& path) {
                      path, kMaxSocketPath));
 }
 
-bool IsHexOrDash(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || c == '-'; }
+bool IsHexOrDash(char c) { return IsLowerHex(c) || c == '-'; }
 
 /// Returns whether the text stands for a pod in a socket name: a UID as the API server or, for
 /// static pods, the kubelet makes it, or its hash.

@@ -72,19 +72,12 @@ NamedDevices::NamedDevices(std::shared_ptr<const Snapshot> snapshot)
   for (const ListedDevice& listed : snapshot_->devices) {
     by_name_.push_back({SliceDeviceName(listed.device->id), &listed});
   }
-  std::ranges::sort(by_name_, {}, [](const Named& named) {
-    return std::pair<std::string_view, bool>(named.name, named.device->never_found);
-  });
+  std::ranges::stable_sort(by_name_, {}, &Named::name);
 }
 
 const ListedDevice* NamedDevices::Find(std::string_view name) const {
   const auto found = std::ranges::lower_bound(by_name_, name, {}, &Named::name);
-  if (found == by_name_.end() || found->name != name) return nullptr;
-  const auto next = std::next(found);
-  // A device that was found has precedence over one that was not.
-  const bool is_ambiguous = next != by_name_.end() && next->name == name &&
-                            next->device->never_found == found->device->never_found;
-  return is_ambiguous ? nullptr : found->device;
+  return found == by_name_.end() || found->name != name ? nullptr : found->device;
 }
 
 std::string ProblemText(const PoolProblem& problem) {
@@ -130,12 +123,11 @@ PublishedPool ComputePool(const PoolInput& input) {
     auto taint = TaintOf(input, listed);
     if (taint && !StaysPublished(input, listed)) continue;
     SliceDevice device{.name = SliceDeviceName(id)};
+    // One name twice would make the API server reject the whole pool.
     if (input.devices.Find(device.name) != &listed) {
       pool.problems.push_back(
           {.device_id = id,
-           .reason = Format("several devices have the name \"{}\" in the pool, so none of them is "
-                            "published; set another id for them",
-                            device.name)});
+           .reason = Format("another device has the name \"{}\"; set another id", device.name)});
       continue;
     }
     DeviceAttributes attributes =

@@ -20,8 +20,7 @@ class NamedDevices {
   explicit NamedDevices(std::shared_ptr<const Snapshot> snapshot);
 
   const Snapshot& snapshot() const { return *snapshot_; }
-  /// Returns the device, valid as long as this object. Returns null if there is none, or if several
-  /// devices have the name: none of them is published.
+  /// Returns the device, valid as long as this object, or null if there is none.
   const ListedDevice* Find(std::string_view name) const;
 
  private:

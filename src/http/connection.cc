@@ -178,6 +178,8 @@ void Connection::OnHeader(const error_code& error) {
   }
   context_.open.splice(context_.open.end(), context_.open, place_);
   has_sent_request_ = true;
+  // A coding that is not understood hides where the request ends.
+  if (header.count(http::field::transfer_encoding) > 0 && !parser_->chunked()) return Refuse(501);
   // Bodies are not read, so the next request on the connection cannot be found after one.
   const bool whole = !error && parser_->is_done();
   if (!known) {

@@ -184,6 +184,8 @@ struct ResourceSpec {
   std::string description;
   Api api = Api::kDevicePlugin;
   OnUnhealthy on_unhealthy = OnUnhealthy::kNoSchedule;  ///< of kDra
+  /// The beginnings of variables that parameters of claims may set; of kDra.
+  std::vector<std::string> claim_env;
   int replicas = 1;
   int max_per_container = 0;  ///< 0: no limit
   Preference preferred_allocation = Preference::kNone;

@@ -575,6 +575,11 @@ class Chart(support.TestCase):
                 self.assertIn("helm test patchbay --namespace devices", ran.stdout)
                 self.assertIn("kubectl label namespace devices", ran.stdout)
                 self.assertEqual("configuration of patchbay is empty" in ran.stdout, not config)
+                self.assertNotIn("device-classes", ran.stdout)
+        for version, _ in each():
+            ran = helm.helm(version, "template", "patchbay", str(chart), "--namespace", "devices", "--show-only",
+                            "templates/notes.yaml", "--set", "dra.enabled=true")
+            self.assertIn("--namespace devices exec daemonset/patchbay -- patchbay device-classes |", ran.stdout)
 
     def test_package_is_reproducible_and_complete(self):
         for version, _ in each():

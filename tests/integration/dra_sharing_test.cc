@@ -61,7 +61,7 @@ TEST_F(DraSharing, ParametersOfAClaimAddVariables) {
   const auto parameters = [](const Json& value) {
     return Json::array({{{"opaque", {{"driver", kDraDriver}, {"parameters", value}}}}});
   };
-  StartDaemon();
+  StartDaemon(Serial("api = \"dra\"\nclaim_env = [\"BAUD_\"]"));
   ASSERT_TRUE(daemon_->AwaitReady());
   CreateClass();
   const SimClaim good = CreateClaim("good", 1, parameters({{"env", {{"BAUD_RATE", "9600"}}}}));
@@ -75,6 +75,11 @@ TEST_F(DraSharing, ParametersOfAClaimAddVariables) {
       kubelet_->PrepareClaims("pod-2", {CreateClaim("bad", 1, parameters({{"speed", 9600}}))});
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("\"speed\""));
+
+  const auto proxied = kubelet_->PrepareClaims(
+      "pod-3", {CreateClaim("proxied", 1, parameters({{"env", {{"HTTP_PROXY", "http://x"}}}}))});
+  ASSERT_FALSE(proxied);
+  EXPECT_THAT(proxied.error().message, HasSubstr("claim_env = [\"HTTP_PROXY\"]"));
 }
 
 TEST_F(DraSharing, AnExclusiveDraResourceTakesTheDeviceOfADevicePlugin) {

@@ -38,7 +38,7 @@ void ExpectSameContainer(const v1beta1::ContainerAllocateResponse& response,
 TEST_F(Dra, PublishesDevicesAndPreparesClaims) {
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
-  EXPECT_THAT(Published(), ElementsAre("ttyusb0-7448a368", "ttyusb1-7448a63f"));
+  EXPECT_THAT(Published(), ElementsAre("ttyusb0-8acffaeae38f2be1", "ttyusb1-fd2f95e15e15f216"));
   const std::vector<Json> slices = Slices();
   ASSERT_EQ(slices.size(), 1U);
   EXPECT_EQ(slices[0]["spec"]["pool"]["name"], "node-1/example.com/serial");
@@ -294,7 +294,7 @@ TEST_P(DraReleases, PublishPrepareReportHealthAndSurviveARestart) {
   StartDaemon(WithProbe());
   ASSERT_TRUE(daemon_->AwaitReady());
   const std::vector<std::string> published = Published();
-  EXPECT_THAT(published, ElementsAre("ttyusb0-7448a368", "ttyusb1-7448a63f"));
+  EXPECT_THAT(published, ElementsAre("ttyusb0-8acffaeae38f2be1", "ttyusb1-fd2f95e15e15f216"));
   CreateClass();
   const SimClaim claim = CreateClaim("one");
   const auto prepared = kubelet_->PrepareClaims("pod-1", {claim});

@@ -246,6 +246,7 @@ std::vector<ExplainReport> Explain(const std::vector<Inspection>& inspections,
     report.numa = ExplainNuma(inspection);
     report.missing_mounts = snapshot.missing_mounts;
     report.has_probe = snapshot.spec->health.has_value();
+    report.evicts = snapshot.spec->on_unhealthy == OnUnhealthy::kEvict;
     report.slices = PreviewSlices(inspection.snapshot, node_name);
     for (std::size_t i = 0; i < inspection.reports.size(); ++i) {
       report.matches.push_back(ExplainMatch(snapshot.spec->matches[i], inspection.reports[i],

@@ -75,6 +75,7 @@ struct ExplainReport {
   std::vector<MissingMount> missing_mounts;
   std::optional<SlicePreview> slices;  ///< nothing: served by the device plugin API
   bool has_probe = false;              ///< the taints depend on health probes, which do not run
+  bool evicts = false;                 ///< pods of unhealthy devices, if the resource has slices
 };
 
 /// Explains each inspected resource on the Kubernetes node, in the order of `inspections`. Pure.

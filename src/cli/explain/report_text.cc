@@ -305,6 +305,12 @@ std::string ReportText(const std::vector<ExplainReport>& reports, const ReportSt
                    "`{} --probe --output json {}` has them",
                    style.devices, report.resource));
       }
+      if (report.evicts) {
+        lines.Hint(
+            "unhealthy devices evict their pods; a claim that tolerates it needs `effect: "
+            "NoExecute` "
+            "in its toleration");
+      }
     }
     for (const auto& [path, detail] : report.missing_mounts) {
       out += Format("  mount: {} is missing: {}\n", Printable(path), Printable(detail));

@@ -227,9 +227,10 @@ TEST_F(DeviceClassesTest, YamlHasTheContentOfJson) {
 
 TEST_F(DeviceClassesTest, PrintsNames) {
   Config(kTwoApis);
-  EXPECT_EQ(DeviceClasses({"-o", "name"}).out, "serial.example.com\nfuse-6d80c694.example.com\n");
+  EXPECT_EQ(DeviceClasses({"-o", "name"}).out,
+            "serial.example.com\nfuse-8d2f97503969e386.example.com\n");
   EXPECT_EQ(DeviceClasses({"-o", "name", "example.com/Fuse", "example.com/Fuse"}).out,
-            "fuse-6d80c694.example.com\n");
+            "fuse-8d2f97503969e386.example.com\n");
 }
 
 TEST_F(DeviceClassesTest, UsesTheDriverOfTheConfiguration) {

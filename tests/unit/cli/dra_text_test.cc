@@ -28,7 +28,7 @@ TEST(DraText, ThePoolOfAResourceIsARow) {
 
 TEST(DraText, DevicesHaveAttributesSlotsAndTaints) {
   const std::vector<ResourceSlice> slices = {SliceWith(
-      {{.name = "ttyusb0-7448a368",
+      {{.name = "ttyusb0-8acffaeae38f2be1",
         .attributes = {{"firmware", SemanticVersion{"1.2.0"}},
                        {"gsm", true},
                        {"id", std::string("ttyUSB0")},
@@ -38,9 +38,10 @@ TEST(DraText, DevicesHaveAttributesSlotsAndTaints) {
                        {"resource", std::string("example.com/serial")}},
         .slots = SlotCapacity{.slots = 5},
         .taints = {{.key = std::string(kGoneTaint), .effect = TaintEffect::kNoExecute}}}})};
-  EXPECT_EQ(DevicesText(slices),
-            "  ttyusb0-7448a368  firmware=1.2.0 gsm=true id=ttyUSB0 model=\"Modem 3\" note=\"\" "
-            "port=-4 slots=5 taint=patchbay.dev/gone:NoExecute\n");
+  EXPECT_EQ(
+      DevicesText(slices),
+      "  ttyusb0-8acffaeae38f2be1  firmware=1.2.0 gsm=true id=ttyUSB0 model=\"Modem 3\" note=\"\" "
+      "port=-4 slots=5 taint=patchbay.dev/gone:NoExecute\n");
   EXPECT_EQ(DevicesText({}), "");
 }
 

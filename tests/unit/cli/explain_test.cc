@@ -245,6 +245,15 @@ device_node = [{ host_path = "/dev/missing", container_path = "/dev/x" }]
   EXPECT_EQ(dra["devices"][0]["taints"][0]["effect"], "NoSchedule");
 }
 
+TEST_F(ExplainTest, NamesTheEffectThatAClaimMustTolerate) {
+  const std::string config =
+      "[[resource]]\nname = 'a.com/x'\napi = 'dra'\nmatch = [{ count = 1 }]\n";
+  Config(config + "on_unhealthy = 'evict'\n");
+  EXPECT_THAT(Explain().out, HasSubstr("needs `effect: NoExecute` in its toleration"));
+  Config(config);
+  EXPECT_THAT(Explain().out, Not(HasSubstr("toleration")));
+}
+
 TEST_F(ExplainTest, ReportsThatProbesWereNotRunForTaints) {
   const std::string config =
       "[[resource]]\nname = 'a.com/x'\napi = 'dra'\nmatch = [{ count = 1 }]\n";

@@ -161,6 +161,7 @@ client_key = "/etc/client.key"
 [[resource]]
 name = "example.com/serial"
 on_unhealthy = "evict"
+claim_env = ["BAUD_", "MODE"]
 [[resource.match]]
 path = "/dev/ttyUSB*"
 [resource.attributes]
@@ -186,6 +187,7 @@ match = [{path = "/dev/null"}]
   const ResourceSpec& serial = model.resources.at(0);
   EXPECT_EQ(serial.api, Api::kDra);
   EXPECT_EQ(serial.on_unhealthy, OnUnhealthy::kEvict);
+  EXPECT_THAT(serial.claim_env, ElementsAre("BAUD_", "MODE"));
   std::vector<std::string> attributes;
   for (const AttributeSpec& a : serial.attributes) {
     attributes.push_back(Format(

@@ -66,6 +66,7 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
       {"list topology", [](S& s) { s.topology = false; }},
       {"list exclusive", [](S& s) { s.exclusive = true; }},
       {"response grant_group", [](S& s) { s.grant_group = true; }},
+      {"response claim_env", [](S& s) { s.claim_env = {"BAUD_"}; }},
       {"list on_unhealthy", [](S& s) { s.on_unhealthy = OnUnhealthy::kEvict; }},
       {"list forget_after", [](S& s) { s.forget_after = seconds(1); }},
       {"response env_separator", [](S& s) { s.env_separator = ";"; }},
@@ -118,13 +119,14 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
 
   // Fails to compile if a key is added to ResourceSpec: add it to the plan, to the cases above, and
   // here.
-  const auto& [name, description, api, on_unhealthy, replicas, max, preferred, topology, exclusive,
-               grants, forget, separator, nodes, matches, device_nodes, mounts, env, annotations,
-               cdi, attributes, health, pre_start, allocate, release] = Named("a/b");
-  (void)name, (void)description, (void)api, (void)on_unhealthy, (void)attributes, (void)replicas,
-      (void)max, (void)preferred, (void)topology, (void)exclusive, (void)grants, (void)forget,
-      (void)separator, (void)nodes, (void)matches, (void)device_nodes, (void)mounts, (void)env,
-      (void)annotations, (void)cdi, (void)health, (void)pre_start, (void)allocate, (void)release;
+  const auto& [name, description, api, on_unhealthy, claim_env, replicas, max, preferred, topology,
+               exclusive, grants, forget, separator, nodes, matches, device_nodes, mounts, env,
+               annotations, cdi, attributes, health, pre_start, allocate, release] = Named("a/b");
+  (void)name, (void)description, (void)api, (void)on_unhealthy, (void)claim_env, (void)attributes,
+      (void)replicas, (void)max, (void)preferred, (void)topology, (void)exclusive, (void)grants,
+      (void)forget, (void)separator, (void)nodes, (void)matches, (void)device_nodes, (void)mounts,
+      (void)env, (void)annotations, (void)cdi, (void)health, (void)pre_start, (void)allocate,
+      (void)release;
 }
 
 TEST(PlanReload, UnchangedOptionsNeedNoRegistration) {

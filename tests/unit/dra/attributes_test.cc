@@ -55,6 +55,14 @@ TEST(AttributesOf, HasWhatDiscoveryKnows) {
   EXPECT_THAT(problems, IsEmpty());
 }
 
+TEST(AttributesOf, HasTheIdOfAPciFunction) {
+  Device device = SerialStick();
+  device.values = {{"pci_vendor", "10de"}, {"pci_device", "2204"}};
+  const auto values = Compute(device).values;
+  EXPECT_EQ(values.at("pciVendor"), Text("10de"));
+  EXPECT_EQ(values.at("pciDevice"), Text("2204"));
+}
+
 TEST(AttributesOf, HasOnlyResourceAndIdForADeviceWithoutNodes) {
   Device device;
   device.id = "7";

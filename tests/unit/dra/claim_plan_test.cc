@@ -106,9 +106,9 @@ TEST_F(PlanClaimsTest, GroupsDevicesByRequestAndResource) {
 TEST_F(PlanClaimsTest, FindsADeviceByTheNameInTheSlice) {
   const NamedDevices named(SnapshotOf({Listed("ttyUSB0")}));
   pools_[kSerial] = &named;
-  const auto plan = Plan(Request("mine", {Serial("ttyusb0-7448a368")}));
+  const auto plan = Plan(Request("mine", {Serial("ttyusb0-8acffaeae38f2be1")}));
   ASSERT_TRUE(plan) << plan.error().message;
-  EXPECT_EQ(plan->requests[0].devices[0].device, "ttyusb0-7448a368");
+  EXPECT_EQ(plan->requests[0].devices[0].device, "ttyusb0-8acffaeae38f2be1");
   EXPECT_EQ(plan->requests[0].devices[0].device_id, "ttyUSB0");
   EXPECT_THAT(plan->requests[0].units, ElementsAre("ttyUSB0"));
 }
@@ -132,6 +132,15 @@ TEST_F(PlanClaimsTest, AppliesParametersOfAllRequestsToAll) {
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_THAT(plan->requests[0].env, ElementsAre(Pair("A", "1")));
   EXPECT_THAT(plan->requests[1].env, ElementsAre(Pair("A", "2")));
+}
+
+TEST_F(PlanClaimsTest, RefusesVariablesThatTheResourceDoesNotAllow) {
+  for (const std::string name : {"HTTP_PROXY", "a", "_A"}) {
+    const Error error = ErrorOf(
+        Request("mine", {Serial("a")}, {{.requests = {}, .env = {{"B1", "1"}, {name, "1"}}}}));
+    EXPECT_THAT(error.message, HasSubstr("set \"" + name + "\""));
+    EXPECT_THAT(error.message, HasSubstr("allow it with claim_env = [\"" + name + "\"]"));
+  }
 }
 
 TEST_F(PlanClaimsTest, GivesEachClaimSlotsOfASharedDevice) {

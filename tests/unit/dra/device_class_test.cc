@@ -41,7 +41,7 @@ TEST(DeviceClassName, DistinguishesResources) {
 }
 
 TEST(DeviceClassName, NeverChanges) {
-  EXPECT_EQ(DeviceClassName("example.com/ttyUSB0"), "ttyusb0-7448a368.example.com");
+  EXPECT_EQ(DeviceClassName("example.com/ttyUSB0"), "ttyusb0-8acffaeae38f2be1.example.com");
 }
 
 TEST(DeviceClassJson, IsTheObjectOfTheApi) {

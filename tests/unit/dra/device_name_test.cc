@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "base/hash.h"
 #include "model/object_name.h"
 
 namespace patchbay {
@@ -38,25 +39,39 @@ TEST(SliceDeviceName, AppendsAHashIfAnythingIsLost) {
   };
   for (const auto& [id, label] : kCases) {
     const std::string name = SliceDeviceName(id);
-    EXPECT_THAT(name, AllOf(StartsWith(label + "-"), SizeIs(label.size() + 9))) << id;
+    EXPECT_THAT(name, AllOf(StartsWith(label + "-"), SizeIs(label.size() + 17))) << id;
     EXPECT_TRUE(IsDnsLabel(name)) << name;
   }
 }
 
 TEST(SliceDeviceName, IsTheHashAloneIfNothingElseIsLeft) {
   for (const char* id : {"", "-", "___", "\xff\xfe"}) {
-    EXPECT_THAT(SliceDeviceName(id), MatchesRegex("[0-9a-f]{8}"));
+    EXPECT_THAT(SliceDeviceName(id), MatchesRegex("[0-9a-f]{16}"));
   }
 }
 
 TEST(SliceDeviceName, NeverChanges) {
-  EXPECT_EQ(SliceDeviceName("ttyUSB0"), "ttyusb0-7448a368");
-  EXPECT_EQ(SliceDeviceName(std::string(64, 'a')), std::string(54, 'a') + "-285ec3ac");
+  EXPECT_EQ(SliceDeviceName("ttyUSB0"), "ttyusb0-8acffaeae38f2be1");
+  EXPECT_EQ(SliceDeviceName(std::string(64, 'a')), std::string(46, 'a') + "-ffe054fe7ae0cb6d");
 }
 
 TEST(SliceDeviceName, DistinguishesIdsThatDifferInCase) {
   EXPECT_NE(SliceDeviceName("ttyUSB0"), SliceDeviceName("ttyusb0"));
   EXPECT_NE(SliceDeviceName("ttyUSB0"), SliceDeviceName("TTYUSB0"));
+}
+
+TEST(SliceDeviceName, OfAnotherDeviceCannotBeChosenAsAnId) {
+  for (const char* id : {"ttyUSB0", "-"}) {
+    const std::string name = SliceDeviceName(id);
+    EXPECT_NE(SliceDeviceName(name), name);
+  }
+}
+
+TEST(SliceDeviceName, DistinguishesIdsWithACraftedCollision) {
+  const std::string mine = "uSB_ftDI_ft232R:USB.uaRt-A50285bi";
+  const std::string crafted = "USB:FTdi-fT232R.USb_uart-A50285bi";
+  ASSERT_EQ(ShortHash(mine), ShortHash(crafted));
+  EXPECT_NE(SliceDeviceName(mine), SliceDeviceName(crafted));
 }
 
 TEST(SliceDeviceName, IsALabelForAnyBytes) {
@@ -86,7 +101,7 @@ TEST(PoolName, MakesResourceNamesSubdomains) {
   for (const auto& [resource, normalized] : kCases) {
     const std::string name = PoolName("node1", resource);
     EXPECT_THAT(name,
-                AllOf(StartsWith("node1/" + normalized + "-"), SizeIs(6 + normalized.size() + 9)));
+                AllOf(StartsWith("node1/" + normalized + "-"), SizeIs(6 + normalized.size() + 17)));
     EXPECT_TRUE(IsPoolName(name)) << name;
   }
 }

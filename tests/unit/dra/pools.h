@@ -24,6 +24,7 @@ inline std::shared_ptr<const Snapshot> SnapshotOf(std::vector<ListedDevice> devi
   auto spec = std::make_shared<ResourceSpec>();
   spec->name = name;
   spec->replicas = replicas;
+  spec->claim_env = {"A", "B"};
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->spec = std::move(spec);
   snapshot->devices = std::move(devices);

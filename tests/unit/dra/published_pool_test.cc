@@ -130,18 +130,6 @@ TEST(ComputePool, EvictsNoPodsOfADeviceThatCouldNotBeLookedUp) {
   EXPECT_THAT(pool.problems, IsEmpty());
 }
 
-TEST(ComputePool, PrefersDevicesThatWereFound) {
-  ListedDevice lost = Listed("B", Health::kUnhealthy, "removed");
-  lost.never_found = true;
-  const std::string name = SliceDeviceName("B");
-  const auto snapshot = SnapshotOf({lost, Listed(name)});
-  const PublishedPool pool = PoolOf(snapshot, {.missing = {"B"}, .allocated = {"B"}});
-  EXPECT_THAT(pool.devices, ElementsAre(Named(name)));
-  EXPECT_THAT(pool.devices[0].taints, IsEmpty());
-  ASSERT_THAT(pool.problems, SizeIs(1));
-  EXPECT_EQ(pool.problems[0].device_id, "B");
-}
-
 TEST(ComputePool, LeavesOutUnhealthyDevicesWhereTaintsAreDropped) {
   const ServerFeatures without{.taints = false, .shared_devices = true};
   EXPECT_THAT(PoolOf(kOneIsIll, {.features = without}).devices,
@@ -183,20 +171,12 @@ TEST(ComputePool, DoesNotServeAResourceThatNoClassCanSelect) {
   EXPECT_THAT(named(65).not_served, HasSubstr("choose a shorter name"));
 }
 
-TEST(ComputePool, PublishesNoneOfSeveralDevicesWithOneName) {
-  // "A" is published as "a" and the hash of "A".
-  const std::string name = "a-2961dea0";
-  const auto snapshot = SnapshotOf({Listed("A"), Listed(name), Listed("b")});
+TEST(NamedDevices, AreFoundByTheirNames) {
+  const auto snapshot = SnapshotOf({Listed("A"), Listed("b")});
   const NamedDevices devices(snapshot);
-  EXPECT_EQ(devices.Find(name), nullptr);
-  EXPECT_EQ(devices.Find("b"), &snapshot->devices[2]);
+  EXPECT_EQ(devices.Find(SliceDeviceName("A")), &snapshot->devices[0]);
+  EXPECT_EQ(devices.Find("b"), &snapshot->devices[1]);
   EXPECT_EQ(devices.Find("c"), nullptr);
-  const PublishedPool pool = PoolOf(snapshot);
-  EXPECT_THAT(pool.devices, ElementsAre(Named("b")));
-  ASSERT_THAT(pool.problems, SizeIs(2));
-  EXPECT_EQ(pool.problems[0].device_id, "A");
-  EXPECT_EQ(pool.problems[1].device_id, name);
-  EXPECT_THAT(pool.problems[0].reason, HasSubstr("set another id for them"));
 }
 
 TEST(FeaturesOf, FindsDroppedFields) {

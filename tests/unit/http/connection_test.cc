@@ -108,6 +108,8 @@ TEST_F(ConnectionTest, RejectsBodiesAndLongHeaders) {
       {"GET / HTTP/1.1\r\nbad header\r\n\r\n", 400},
       {"GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello", 413},
       {"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", 413},
+      {"GET / HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n\r\n", 501},
+      {"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
       {"GET /" + std::string(3000, 'x') + " HTTP/1.1\r\n\r\n", 414},
       {long_header, 431},
       {many_headers, 431},
