@@ -30,7 +30,7 @@ constexpr std::time_t kStaleSeconds = 60;
 
 constexpr std::string_view kCure =
     "; CDI files need a writable directory of the host that the container runtime reads: enable "
-    "the component \"cdi\", or set cdi_dir in [daemon]";
+    "the component \"cdi\", with api = \"dra\" the component \"dra\", or set cdi_dir in [daemon]";
 
 Failure CannotWrite(std::string_view path, int error) {
   Failure failure = FailErrno(Format("cannot write {}", path), error);

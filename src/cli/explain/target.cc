@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "cli/access_hints.h"
 #include "cli/slice_preview.h"
+#include "model/snapshot.h"
 
 namespace patchbay {
 namespace {
@@ -128,8 +129,10 @@ Result<ExplainTarget> ResolveTarget(const std::string& argument,
   } else {
     target.syspaths = DevicesNamed(target.argument, sysfs);
     if (target.syspaths.empty() && !IsId(target.argument, inspections)) {
+      const auto slot = ParseReplica(argument);  // logs name a slot of a device "name::1"
       for (const Inspection& inspection : inspections) {
-        const auto id = IdOfSliceName(inspection.snapshot, argument);
+        const auto id =
+            IdOfSliceName(inspection.snapshot, slot ? slot->device_id : std::string_view(argument));
         if (!id) continue;
         return ExplainTarget{.argument = *id,
                              .description = Format("{} in ResourceSlices", argument)};

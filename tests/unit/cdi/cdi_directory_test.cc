@@ -232,8 +232,8 @@ TEST_F(CdiDirectoryOnTmpfs, ReportsAReadOnlyFileSystem) {
               AllOf(HasSubstr("Read-only file system"), HasSubstr("cdi_dir")));
   EXPECT_EQ(directory_.CheckWritable().error().message,
             Format("cannot write {}: Read-only file system; CDI files need a writable directory of "
-                   "the host that the container runtime reads: enable the component \"cdi\", or "
-                   "set cdi_dir in [daemon]",
+                   "the host that the container runtime reads: enable the component \"cdi\", with "
+                   "api = \"dra\" the component \"dra\", or set cdi_dir in [daemon]",
                    directory_.path()));
 }
 

@@ -91,7 +91,7 @@ match = [{ count = 1 }]
   const Json resources = Json::parse(Devices({"--output", "json"}).out)["resources"];
   EXPECT_EQ(resources[0]["api"], "dra");
   const Json& device = resources[0]["devices"][0];
-  EXPECT_THAT(device["slice_name"].get<std::string>(), testing::MatchesRegex("card-[0-9a-f]{8}"));
+  EXPECT_THAT(device["slice_name"].get<std::string>(), testing::MatchesRegex("card-[0-9a-f]{16}"));
   EXPECT_EQ(device["attributes"], Json({{"resource", "example.com/card"},
                                         {"id", "Card"},
                                         {"path", "/srv/cards/Card"},

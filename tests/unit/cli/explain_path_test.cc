@@ -266,6 +266,8 @@ TEST_F(ExplainPathTest, AcceptsTheNameInAResourceSlice) {
   EXPECT_THAT(Asked(name), testing::StartsWith("CARD0: " + name +
                                                " in ResourceSlices\n"
                                                "  listed by match 1 of a.com/x\n"));
+  EXPECT_THAT(Asked(name + "::1"),
+              testing::StartsWith("CARD0: " + name + "::1 in ResourceSlices\n"));
 }
 
 TEST_F(ExplainPathTest, ReportsNodesSharedByTwoResources) {

@@ -38,7 +38,7 @@ TEST_F(ClaimPreparerFilesTest, CreatesTheDirectoryButNotItsParents) {
   EXPECT_THAT(ErrorOf("second"),
               AllOf(HasSubstr(Format("ResourceClaim default/second: cannot write {}", cdi_dir_)),
                     HasSubstr("No such file or directory"),
-                    HasSubstr("enable the component \"cdi\", or set cdi_dir in [daemon]")));
+                    HasSubstr("with api = \"dra\" the component \"dra\"")));
   EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
 }
 
