@@ -95,7 +95,9 @@ class Commands {
     const auto prepared = cluster_.kubelet().PrepareClaims(name, {claim});
     if (!prepared) return ResultJson(Failure(prepared.error()));
     const std::vector<SimPreparedDevice>& devices = prepared->at(claim.uid);
-    return {{"ok", true}, {"cdi_devices", CdiDevicesOf(devices)}};
+    OrderedJson names = OrderedJson::array();
+    for (const SimPreparedDevice& device : devices) names.push_back(device.device);
+    return {{"ok", true}, {"devices", std::move(names)}, {"cdi_devices", CdiDevicesOf(devices)}};
   }
 
   OrderedJson Release(const std::string& name) {

@@ -1,0 +1,94 @@
+"""Both APIs give a container the same: for each example, on a host with its devices (see host_tree.py), the answer to
+Allocate is compared with the CDI file of a claim, and so are real containers that are created from them."""
+
+import json
+import re
+import shutil
+
+import containers
+import host_tree
+import support
+from support import EXAMPLES, SOURCE, Cluster, Daemon, run
+
+HOSTS = SOURCE / "tests/e2e/examples"
+# Prints the variables, the owner and mode of each node, and what opening it returns.
+SCRIPT = """env
+for node in %s; do
+  ls -ln $node
+  if error=$(head -c 0 $node 2>&1); then echo "$node opens"; else echo "$error"; fi
+done
+"""
+
+
+def without_programs(text):
+    """The example without its hooks and probes: their programs are for the devices of a real host."""
+    sections = re.split(r"(?m)^(?=\s*\[)", text)
+    return "".join(s for s in sections if not re.match(r"\s*\[resource\.(hooks|health)\b", s))
+
+
+class BothApis(containers.TestCase):
+    maxDiff = None
+
+    def test_give_a_container_the_same(self):
+        self.skip_unless_containers_run()
+        for example in EXAMPLES:
+            with self.subTest(example=example.name):
+                self.compare_apis(example)
+
+    def compare_apis(self, example):
+        root, kubelet = self.dir / example.stem, self.dir / f"k-{example.stem}"
+        host_tree.make(HOSTS / example.name, root)
+        (kubelet / "device-plugins").mkdir(parents=True)
+        text = without_programs(example.read_text())
+        self.assertNotIn("[daemon", text)
+        plugin, dra = self.dir / "plugin.toml", self.dir / "dra.toml"
+        plugin.write_text(text)
+        with Cluster(kubelet, "rack-1") as cluster:
+            dra.write_text(f'[daemon]\napi = "dra"\n{cluster.daemon_keys}{text}')
+            listed = self.read("devices", "--config", str(dra), "--host-root", str(root))["resources"]
+            ids = {r["name"]: {d["slice_name"]: d["id"] for d in r["devices"]} for r in listed}
+            with Daemon(dra, kubelet / "device-plugins", "--host-root", str(root), NODE_NAME="rack-1"):
+                cluster.succeed(f"await_published {sum(map(len, ids.values()))}")
+                for count, (name, devices) in enumerate(ids.items()):
+                    with self.subTest(resource=name):
+                        cluster.succeed(f"class {name}")
+                        claim = cluster.succeed(f"prepare claim-{count} {name}")
+                        unit = devices[claim["devices"][0]]
+                        if "replicas" in text and self.replicas(plugin, root, name) > 1:
+                            unit += "::0"
+                        answer = self.read("allocate", name, unit, "--config", str(plugin), "--host-root", str(root))
+                        self.compare_containers(answer, claim, cluster.cdi_dir, root)
+                    cluster.succeed(f"release claim-{count}")
+
+    def read(self, *arguments):
+        ran = run(*arguments, "--output", "json")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return json.loads(ran.stdout)
+
+    def replicas(self, config, root, name):
+        resources = self.read("devices", "--config", str(config), "--host-root", str(root))["resources"]
+        return next(d["units"] for r in resources if r["name"] == name for d in r["devices"])
+
+    def compare_containers(self, answer, claim, cdi_dir, root):
+        script = SCRIPT % " ".join(node["container_path"] for node in answer["devices"])
+        for user in (0, 1000):
+            given = []
+            for api in ({"responses": [answer]}, {"responses": [], "claim": claim}):
+                bundle = self.bundle(script=script, user=user, cdi_dir=cdi_dir, host_root=root, **api)
+                spec = json.loads((bundle / "config.json").read_text())
+                ran = self.run_container(bundle)
+                self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+                given.append({
+                    "env": sorted(spec["process"]["env"]),
+                    "user": spec["process"]["user"],
+                    "mounts": sorted(spec["mounts"], key=lambda mount: mount["destination"]),
+                    "nodes": sorted(spec["linux"]["devices"], key=lambda node: node["path"]),
+                    "cgroup": sorted(spec["linux"]["resources"]["devices"], key=json.dumps),
+                    "seen": sorted(ran.stdout.splitlines())})
+                shutil.rmtree(bundle)
+            with self.subTest(user=user):
+                self.assertEqual(*given)
+
+
+if __name__ == "__main__":
+    support.main()
