@@ -72,13 +72,37 @@ Result<std::map<std::string, std::string>> ReadEnv(const Members& members) {
   return env;
 }
 
+/// Reads an element of a list.
+Result<std::uint32_t> NumberFrom(std::string_view value) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size()) return Wrong("a number");
+  return number;
+}
+
+Result<std::uint32_t> ReadNumber(const Members& members, std::string_view key) {
+  const auto number = NumberFrom(FindMember(members, key));
+  if (!number) return Wrong(key);
+  return *number;
+}
+
 Result<CdiDeviceNode> ReadDeviceNode(std::string_view value) {
-  static constexpr std::string_view kKeys[] = {"path", "hostPath", "permissions"};
+  static constexpr std::string_view kKeys[] = {
+      "path", "hostPath", "type", "major", "minor", "fileMode", "uid", "gid", "permissions"};
   const Members members = TRY(ReadObject(value, "deviceNodes", kKeys));
   CdiDeviceNode node;
   node.path = TRY(ReadText(members, "path"));
   if (!FindMember(members, "hostPath").empty()) node.host_path = TRY(ReadText(members, "hostPath"));
   node.permissions = TRY(ReadText(members, "permissions"));
+  if (FindMember(members, "type").empty()) return node;
+  const std::string type = TRY(ReadText(members, "type"));
+  if (type.size() != 1) return Wrong("type");
+  node.type = type.front();
+  node.major = TRY(ReadNumber(members, "major"));
+  node.minor = TRY(ReadNumber(members, "minor"));
+  node.mode = TRY(ReadNumber(members, "fileMode"));
+  node.uid = TRY(ReadNumber(members, "uid"));
+  node.gid = TRY(ReadNumber(members, "gid"));
   return node;
 }
 
@@ -92,13 +116,6 @@ Result<CdiMount> ReadMount(std::string_view value) {
   return mount;
 }
 
-Result<std::uint32_t> ReadGid(std::string_view value) {
-  std::uint32_t gid = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), gid);
-  if (error != std::errc() || end != value.data() + value.size()) return Wrong("additionalGids");
-  return gid;
-}
-
 Result<CdiEdits> ReadEdits(std::string_view value) {
   static constexpr std::string_view kKeys[] = {"env", "deviceNodes", "mounts", "additionalGids"};
   const Members members = TRY(ReadObject(value, "containerEdits", kKeys));
@@ -106,7 +123,7 @@ Result<CdiEdits> ReadEdits(std::string_view value) {
   edits.env = TRY(ReadEnv(members));
   edits.device_nodes = TRY(ReadList(members, "deviceNodes", &ReadDeviceNode));
   edits.mounts = TRY(ReadList(members, "mounts", &ReadMount));
-  edits.additional_gids = TRY(ReadList(members, "additionalGids", &ReadGid));
+  edits.additional_gids = TRY(ReadList(members, "additionalGids", &NumberFrom));
   return edits;
 }
 

@@ -54,6 +54,12 @@ Status CheckEdits(const CdiEdits& edits) {
     TRY(CheckPath("the path", node.path));
     if (!node.host_path.empty()) TRY(CheckPath("the host path", node.host_path));
     TRY(CheckPermissions(node.permissions));
+    if (node.type != 0 && node.type != 'c' && node.type != 'b') {
+      return NotValid("the type", std::string(1, node.type), "is not c or b");
+    }
+    if (node.mode > 0777) {
+      return NotValid("the file mode", std::to_string(node.mode), "has more than permissions");
+    }
   }
   for (const CdiMount& mount : edits.mounts) {
     TRY(CheckPath("the host path", mount.host_path));
@@ -74,6 +80,14 @@ Json EditsToJson(const CdiEdits& edits) {
   for (const CdiDeviceNode& node : edits.device_nodes) {
     Json out = {{"path", node.path}};
     if (!node.host_path.empty()) out["hostPath"] = node.host_path;
+    if (node.type != 0) {
+      out["type"] = std::string(1, node.type);
+      out["major"] = node.major;
+      out["minor"] = node.minor;
+      out["fileMode"] = node.mode;
+      out["uid"] = node.uid;
+      out["gid"] = node.gid;
+    }
     out["permissions"] = node.permissions;
     json["deviceNodes"].push_back(std::move(out));
   }

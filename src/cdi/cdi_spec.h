@@ -18,6 +18,14 @@ struct CdiDeviceNode {
   std::string path;         ///< in the container
   std::string host_path;    ///< empty: the same as `path`
   std::string permissions;  ///< a subset of "rwm" in this order, not empty
+  /// 'c' or 'b': the node gets these numbers, this owner and these permissions. 0: the runtime
+  /// reads the numbers from the host, and gives the node to the user of the container.
+  char type = 0;
+  unsigned major = 0;
+  unsigned minor = 0;
+  std::uint32_t mode = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
   bool operator==(const CdiDeviceNode&) const = default;
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/format.h"
 #include "dra/claim_json.h"
 #include "dra/claim_preparer.h"
 #include "dra/claim_task.h"
@@ -66,24 +67,12 @@ void ClaimPreparer::OnChecked(Task& task, const PreparedClaim& prepared, std::ui
     if (task.lock == nullptr) return Confirm(task, std::move(file));
     return Finish(task, AnswerFor(file));
   }
-  log_.Warning("prepared claim was allocated again; releasing its former devices",
-               {{"claim", ClaimName(task.claim)}});
-  // The release locks the claim itself, so that it holds no lock while it waits for another.
-  task.lock.reset();
-  // Afterwards, hooks of this call would have no time. The kubelet receives the reason before its
-  // deadline, and the release continues.
-  task.limit = loop_.After(
-      std::max(task.hooks_end - loop_.Now(), Loop::Time::duration(0)),
-      Resume(task.id, [this](Task& late) {
-        FailTask(late,
-                 {ErrorKind::kUnavailable,
-                  "the release of its former devices has not ended; the kubelet will try again"});
-      }));
-  ReleaseStale(file, Resume(task.id, [this](Task& released, Answer answer) {
-                 released.limit = {};
-                 if (!answer) return Refuse(released, std::move(answer).error());
-                 LockAndPrepare(released);
-               }));
+  if (task.lock == nullptr) return LockAndPrepare(task);
+  FailTask(task, {ErrorKind::kPrecondition,
+                  Format("is prepared with other devices than it has now, and its containers can "
+                         "still use those; delete its pods and wait for the kubelet to release "
+                         "it; if none of its containers runs, remove {}",
+                         files_.PathOf(task.claim.uid))});
 }
 
 }  // namespace patchbay

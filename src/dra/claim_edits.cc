@@ -154,8 +154,16 @@ CdiEdits EditsOf(const ContainerResponse& response) {
   edits.device_nodes.reserve(response.devices.size());
   for (const auto& device : response.devices) {
     const bool is_same = device.host_path == device.container_path;
-    edits.device_nodes.push_back(
-        {device.container_path, is_same ? "" : device.host_path, device.permissions});
+    CdiDeviceNode node{device.container_path, is_same ? "" : device.host_path, device.permissions};
+    if (device.node) {
+      node.type = device.node->type == FileType::kBlock ? 'b' : 'c';
+      node.major = device.node->major;
+      node.minor = device.node->minor;
+      node.mode = device.node->mode;
+      node.uid = device.node->uid;
+      node.gid = device.node->gid;
+    }
+    edits.device_nodes.push_back(std::move(node));
   }
   edits.mounts.reserve(response.mounts.size());
   for (const auto& mount : response.mounts) {
@@ -163,6 +171,51 @@ CdiEdits EditsOf(const ContainerResponse& response) {
         {mount.host_path, mount.container_path, {"rbind", mount.read_only ? "ro" : "rw"}});
   }
   return edits;
+}
+
+std::string ClashOf(const CdiEdits& a, const CdiEdits& b) {
+  for (const auto& [name, value] : a.env) {
+    const auto other = b.env.find(name);
+    if (other != b.env.end() && other->second != value && name != kPlaceholderEnv) {
+      return "the environment variable " + name;
+    }
+  }
+  for (const CdiDeviceNode& node : a.device_nodes) {
+    for (const CdiDeviceNode& other : b.device_nodes) {
+      if (other.path == node.path && other != node) return "the path " + node.path;
+    }
+    for (const CdiMount& mount : b.mounts) {
+      if (mount.container_path == node.path) return "the path " + node.path;
+    }
+  }
+  for (const CdiMount& mount : a.mounts) {
+    for (const CdiMount& other : b.mounts) {
+      if (other.container_path == mount.container_path && other != mount) {
+        return "the path " + mount.container_path;
+      }
+    }
+    for (const CdiDeviceNode& node : b.device_nodes) {
+      if (node.path == mount.container_path) return "the path " + node.path;
+    }
+  }
+  return "";
+}
+
+Status CheckTogether(const ClaimKey& a, const CdiSpec& edits_of_a, const ClaimKey& b,
+                     const CdiSpec& edits_of_b) {
+  for (const CdiDevice& device : edits_of_a.devices) {
+    for (const CdiDevice& other : edits_of_b.devices) {
+      const std::string clash = ClashOf(device.edits, other.edits);
+      if (clash.empty()) continue;
+      return Fail(ErrorKind::kInvalid,
+                  Format("the claims {}/{} and {}/{} of the pod both have {}, with different "
+                         "content; use a variable in its name that differs between devices, such "
+                         "as {{id}}, because {{slot}} counts the devices of one claim; or use one "
+                         "claim",
+                         a.namespace_name, a.name, b.namespace_name, b.name, clash));
+    }
+  }
+  return {};
 }
 
 Result<CdiSpec> ClaimSpec(std::string_view driver, const ClaimPlan& plan,
@@ -176,6 +229,16 @@ Result<CdiSpec> ClaimSpec(std::string_view driver, const ClaimPlan& plan,
         .name = CdiNamePrefix(plan.claim.uid, planned.request, numbers.Next(planned.request)),
         .edits = EditsOf(responses[i])};
     TRY(AddEnv(planned, device.edits));
+    for (std::size_t j = 0; j < i; ++j) {
+      const std::string clash = ClashOf(spec.devices[j].edits, device.edits);
+      if (clash.empty()) continue;
+      return Fail(
+          ErrorKind::kInvalid,
+          Format("its requests \"{}\" and \"{}\" both have {}, with different content; use a "
+                 "variable in its name that differs between devices, such as {{slot}} or "
+                 "{{id}}",
+                 plan.requests[j].request, planned.request, clash));
+    }
     PreparedRequest prepared{planned.request, planned.resource, planned.devices, {}};
     const bool has_edits = device.edits != CdiEdits();
     if (!has_edits) device.edits.env.emplace(kPlaceholderEnv, plan.claim.uid);
@@ -256,22 +319,6 @@ bool IsAllocatedAsPrepared(const ResourceClaim& claim, const PreparedClaim& prep
   std::ranges::sort(allocated);
   std::ranges::sort(recorded);
   return allocated == recorded;
-}
-
-std::vector<PreparedClaim> OtherHolders(const ResourceClaim& claim,
-                                        std::span<const PreparedClaim> prepared) {
-  std::vector<PreparedClaim> holders;
-  const auto is_allocated = [&](const PreparedUse& use) {
-    return !use.device.admin_access &&
-           std::ranges::any_of(claim.devices, [&](const AllocatedDevice& device) {
-             return device.pool == use.device.pool && device.device == use.device.device;
-           });
-  };
-  for (const PreparedClaim& other : prepared) {
-    if (other.claim.uid == claim.key.uid) continue;
-    if (std::ranges::any_of(UsesOf(other), is_allocated)) holders.push_back(other);
-  }
-  return holders;
 }
 
 }  // namespace patchbay

@@ -45,9 +45,19 @@ CdiEdits EditsOf(const ContainerResponse& response);
 /// Returns the file of a claim. `responses` has the response of Allocate to the units of each
 /// request of the plan. The name of a device has the UID of the claim and a hash of what it means,
 /// so it never gets another meaning. Fails with kInvalid if the parameters of the claim set a
-/// variable that the resource sets, or if the file would not be valid.
+/// variable that the resource sets, if a container cannot have two of its requests, or if the file
+/// would not be valid.
 Result<CdiSpec> ClaimSpec(std::string_view driver, const ClaimPlan& plan,
                           std::span<const ContainerResponse> responses);
+
+/// Returns what a container with both edits would get of one of them only: "the path /dev/ttyUSB0",
+/// or "" if both have the same content for all paths and variables that they share.
+std::string ClashOf(const CdiEdits& a, const CdiEdits& b);
+
+/// Fails with kInvalid, naming both claims, if a container cannot have both. A pod has all claims
+/// of one call.
+Status CheckTogether(const ClaimKey& a, const CdiSpec& edits_of_a, const ClaimKey& b,
+                     const CdiSpec& edits_of_b);
 
 /// Returns what ClaimSpec recorded for the claim with this UID. Fails with kInvalid for any other
 /// file.
@@ -64,9 +74,5 @@ std::vector<PreparedUse> UsesOf(const PreparedClaim& prepared);
 /// Returns whether a claim is prepared with the devices that are allocated to it, for the same
 /// requests and shares.
 bool IsAllocatedAsPrepared(const ResourceClaim& claim, const PreparedClaim& prepared);
-
-/// Returns the other claims that devices of a claim are prepared for, unless for administration.
-std::vector<PreparedClaim> OtherHolders(const ResourceClaim& claim,
-                                        std::span<const PreparedClaim> prepared);
 
 }  // namespace patchbay

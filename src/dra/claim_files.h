@@ -21,6 +21,11 @@ class ClaimFiles {
   /// file like that, and with kUnavailable if it cannot be read.
   Result<std::optional<PreparedClaim>> Read(const std::string& uid) const;
 
+  /// The whole file; fails as Read does, or with kNotFound.
+  Result<CdiSpec> ReadSpec(const std::string& uid) const {
+    return directory_.Read(ClaimFileName(driver_, uid));
+  }
+
   struct All {
     std::vector<PreparedClaim> claims;
     std::vector<std::string> damaged;  ///< an error for each file that is not valid
@@ -43,6 +48,9 @@ class ClaimFiles {
     return directory_.Remove(ClaimFileName(driver_, uid));
   }
 
+  std::string PathOf(const std::string& uid) const {
+    return directory_.path() + "/" + ClaimFileName(driver_, uid);
+  }
   const std::string& directory() const { return directory_.path(); }
   const std::string& driver() const { return driver_; }
 

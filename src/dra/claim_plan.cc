@@ -27,7 +27,8 @@ std::string ClaimText(const ClaimKey& claim) {
 }
 
 /// `other` has a replica that the claim needs.
-Failure NoFreeReplica(const ClaimKey& claim, const ClaimKey& other, bool is_shared) {
+Failure NoFreeReplica(const ClaimKey& claim, const PreparedUse& use, bool is_shared) {
+  const ClaimKey& other = use.claim;
   if (other.uid == claim.uid) {
     return Fail(
         ErrorKind::kPrecondition,
@@ -35,9 +36,10 @@ Failure NoFreeReplica(const ClaimKey& claim, const ClaimKey& other, bool is_shar
   }
   return Fail(ErrorKind::kPrecondition,
               Format("{} prepared for the {} (UID {}); wait until the pods of that claim have "
-                     "ended, or delete them",
+                     "ended, or delete them; only if none of its containers runs on this node and "
+                     "the kubelet does not know it any more, remove {}",
                      is_shared ? "has too few free slots: one of them is" : "is already",
-                     ClaimText(other), other.uid));
+                     ClaimText(other), other.uid, use.file));
 }
 
 /// Returns whether parameters of claims may set the variable for devices of the resource.
@@ -100,18 +102,19 @@ Result<std::vector<int>> ClaimPlanner::TakeReplicas(const AllocatedDevice& alloc
                                                     const ClaimKey& claim, int replicas) const {
   if (allocated.admin_access) return std::vector<int>{0};
   // Replicas beyond those of the configuration are counted: before a reload, there were more.
-  std::map<int, const ClaimKey*> taken;
+  std::map<int, const PreparedUse*> taken;
   std::vector<int> had;
   for (std::size_t i = 0; i < prepared_.size(); ++i) {
-    const auto& [owner, device] = prepared_[i];
+    const PreparedUse& use = prepared_[i];
+    const PlannedDevice& device = use.device;
     if (device.pool != allocated.pool || device.device != allocated.device) continue;
     if (device.admin_access) continue;
-    const bool is_taken = i >= planned_from_ || owner.uid != claim.uid;
+    const bool is_taken = i >= planned_from_ || use.claim.uid != claim.uid;
     // Only exclusive allocations have no share ID.
     const bool is_exclusive = device.share_id.empty() || allocated.share_id.empty();
-    if (is_taken && is_exclusive) return NoFreeReplica(claim, owner, false);
+    if (is_taken && is_exclusive) return NoFreeReplica(claim, use, false);
     for (const int replica : device.replicas) {
-      if (is_taken) taken.emplace(replica, &owner);
+      if (is_taken) taken.emplace(replica, &use);
     }
     if (!is_taken && device.share_id == allocated.share_id) had = device.replicas;
   }
@@ -228,6 +231,11 @@ Result<ClaimPlan> ClaimPlanner::Plan(const ClaimRequest& request) {
     prepared_.erase(prepared_.begin() + static_cast<std::ptrdiff_t>(planned_from_),
                     prepared_.end());
     return Failure(std::move(added).error());
+  }
+  std::map<std::string_view, std::int64_t> slots;
+  for (PlannedRequest& planned : plan.requests) {
+    std::int64_t& used = slots[planned.resource];
+    planned.first_slot = std::exchange(used, used + std::ssize(planned.units));
   }
   return plan;
 }

@@ -32,7 +32,10 @@ struct PlannedRequest {
   std::string request;  ///< without a subrequest, as the kubelet expects it
   std::string resource;
   std::vector<PlannedDevice> devices = {};
-  std::vector<std::string> units = {};          ///< the advertised IDs of all replicas
+  std::vector<std::string> units = {};  ///< the advertised IDs of all replicas
+  /// The units of the resource in earlier requests of the claim: `{slot}` counts from here, because
+  /// a container can have all requests.
+  std::int64_t first_slot = 0;
   std::map<std::string, std::string> env = {};  ///< of the parameters of the claim and its classes
   bool operator==(const PlannedRequest&) const = default;
 };
@@ -48,6 +51,7 @@ struct ClaimPlan {
 struct PreparedUse {
   ClaimKey claim;
   PlannedDevice device;
+  std::string file = {};  ///< the record of the claim
 };
 
 /// The resources that this Kubernetes node serves, by the name of the pool.

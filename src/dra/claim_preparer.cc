@@ -57,12 +57,12 @@ void ClaimPreparer::Unprepare(std::vector<ClaimKey> claims, ClaimCall call,
 }
 
 ClaimPreparer::Task& ClaimPreparer::AddTask(Action action, const ClaimKey& claim,
-                                            const ClaimCall& call,
-                                            std::function<void(Answer)> done) {
+                                            const ClaimCall& call, std::function<void(Answer)> done,
+                                            std::shared_ptr<Specs> of_call) {
   const Id id = next_++;
   const Loop::Time now = loop_.Now();
   const auto hooks_end = std::min(now + dependencies_.hook_limit, call.deadline - kReserve);
-  Task task{id, action, claim, call, hooks_end, now, std::move(done)};
+  Task task{id, action, claim, call, hooks_end, now, std::move(done), std::move(of_call)};
   return *tasks_.emplace(id, std::make_unique<Task>(std::move(task))).first->second;
 }
 
@@ -72,6 +72,8 @@ void ClaimPreparer::Begin(Action action, const std::vector<ClaimKey>& claims, co
                           std::function<void(Results)> done) {
   using One = typename Results::mapped_type;
   const auto results = std::make_shared<Results>();
+  const auto of_call = std::make_shared<Specs>();
+  for (const ClaimKey& claim : claims) of_call->emplace_back(claim, std::nullopt);
   for (const ClaimKey& claim : claims) {
     auto end = [results, size = claims.size(), done, uid = claim.uid](Answer answer) {
       One one;
@@ -84,7 +86,7 @@ void ClaimPreparer::Begin(Action action, const std::vector<ClaimKey>& claims, co
       if (results->size() == size) done(std::move(*results));
     };
     const bool is_refused = tasks_.size() >= kMaxClaims;
-    Task& task = AddTask(action, claim, call, std::move(end));
+    Task& task = AddTask(action, claim, call, std::move(end), of_call);
     if (is_refused) {
       FailTask(task,
                {ErrorKind::kUnavailable,
@@ -184,34 +186,44 @@ void ClaimPreparer::OnClaim(Task& task, const Result<std::string>& json) {
 void ClaimPreparer::OnDevicesLocked(Task& task) {
   InPool(
       task,
-      [files = files_]() -> Result<ClaimFiles::All> {
+      [files = files_,
+       of_call = *task.of_call]() mutable -> Result<std::pair<ClaimFiles::All, Specs>> {
         TRY(files.CheckWritable());
-        return files.ReadAll();
+        for (auto& [claim, spec] : of_call) {
+          if (auto file = files.ReadSpec(claim.uid)) spec = *std::move(file);
+        }
+        return std::pair(TRY(files.ReadAll()), std::move(of_call));
       },
-      [this](Task& read, const Result<ClaimFiles::All>& others) { OnOthers(read, others); });
+      [this](Task& read, Result<std::pair<ClaimFiles::All, Specs>> files) {
+        if (!files) return FailTask(read, std::move(files).error());
+        for (std::size_t i = 0; i < read.of_call->size(); ++i) {
+          auto& known = (*read.of_call)[i].second;
+          if (!known) known = std::move(files->second[i].second);
+        }
+        OnOthers(read, files->first);
+      });
 }
 
-void ClaimPreparer::OnOthers(Task& task, const Result<ClaimFiles::All>& others) {
-  if (!others) return FailTask(task, others.error());
-  for (const std::string& problem : others->damaged) {
+void ClaimPreparer::OnOthers(Task& task, const ClaimFiles::All& others) {
+  for (const std::string& problem : others.damaged) {
     if (damaged_.contains(problem)) continue;
     log_.Warning("CDI file of a claim is damaged; its devices count as free; delete it if unused",
                  {{"reason", problem}});
   }
-  damaged_ = {others->damaged.begin(), others->damaged.end()};
+  damaged_ = {others.damaged.begin(), others.damaged.end()};
   std::vector<PreparedUse> uses;
-  for (const PreparedClaim& prepared : others->claims) {
-    for (PreparedUse& use : UsesOf(prepared)) uses.push_back(std::move(use));
+  for (const PreparedClaim& prepared : others.claims) {
+    for (PreparedUse& use : UsesOf(prepared)) {
+      use.file = files_.PathOf(prepared.claim.uid);
+      uses.push_back(std::move(use));
+    }
   }
   task.resources = dependencies_.resources();
   ServedPools pools;
   for (const auto& [name, served] : task.resources) pools.emplace(name, served.devices.get());
   const ClaimRequest request{task.claim, std::move(task.allocated)};
   auto plan = std::move(PlanClaims({&request, 1}, dependencies_.driver, pools, uses).front());
-  if (!plan) {
-    if (request.claim) ReleaseGone(OtherHolders(*request.claim, others->claims));
-    return Refuse(task, std::move(plan).error());
-  }
+  if (!plan) return Refuse(task, std::move(plan).error());
   task.plan = *std::move(plan);
   Render(task);
 }
@@ -257,6 +269,12 @@ void ClaimPreparer::OnRendered(Task& task) {
   if (!task.failed) return FailTask(task, std::move(task.failed).error());
   auto spec = ClaimSpec(dependencies_.driver, task.plan, task.responses);
   if (!spec) return FailTask(task, std::move(spec).error());
+  for (auto& [claim, file] : *task.of_call) {
+    if (claim.uid == task.claim.uid) file = *spec;
+  }
+  if (Status together = CheckCall(task); !together) {
+    return FailTask(task, std::move(together).error());
+  }
   // Both are rendered before the first one runs.
   auto allocate = PlanClaimHooks(Hook::kAllocate, task.plan, task.resources);
   if (!allocate) return FailTask(task, std::move(allocate).error());
@@ -278,6 +296,17 @@ void ClaimPreparer::OnRendered(Task& task) {
         if (!room) return FailTask(checked, std::move(room).error());
         RunPrepareHooks(checked);
       });
+}
+
+Status ClaimPreparer::CheckCall(const Task& task) const {
+  const CdiSpec* own = nullptr;
+  for (const auto& [claim, file] : *task.of_call) {
+    if (claim.uid == task.claim.uid) own = &*file;
+  }
+  for (const auto& [claim, file] : *task.of_call) {
+    if (file && &*file != own) TRY(CheckTogether(claim, *file, task.claim, *own));
+  }
+  return {};
 }
 
 void ClaimPreparer::RunPrepareHooks(Task& task) {
@@ -367,14 +396,12 @@ void ClaimPreparer::FailTask(Task& task, Error error) {
 void ClaimPreparer::Finish(Task& task, Answer answer) {
   const auto ended = tasks_.extract(task.id);
   ended.mapped()->lock.reset();  // the next call may come before this function returns
-  if (!ended.mapped()->stale) {
-    ClaimEnd end{ended.mapped()->action, std::move(ended.mapped()->pools), answer.has_value(),
-                 loop_.Now() - ended.mapped()->began};
-    if (answer) {
-      for (const PreparedDevice& device : *answer) end.pools.insert(device.pool);
-    }
-    dependencies_.on_claim_end(end);
+  ClaimEnd end{ended.mapped()->action, std::move(ended.mapped()->pools), answer.has_value(),
+               loop_.Now() - ended.mapped()->began};
+  if (answer) {
+    for (const PreparedDevice& device : *answer) end.pools.insert(device.pool);
   }
+  dependencies_.on_claim_end(end);
   ended.mapped()->done(std::move(answer));
   dependencies_.on_ended();
   if (!unused_waiters_.empty()) NotifyUnused();

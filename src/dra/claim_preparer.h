@@ -28,11 +28,11 @@ namespace patchbay {
 /// it is written, `release` once before it is removed. The files are the only record, so a
 /// restarted process and the other instance of a rolling update continue where this one stopped. A
 /// prepared claim is answered from its file, also while the API server does not respond. If it
-/// responds, and has allocated other devices to the claim since the file was written, the devices
-/// of the file are released and the claim is prepared again.
+/// responds, and has allocated other devices to the claim since the file was written, the claim
+/// fails.
 ///
-/// A device that is still prepared for a claim that no longer exists or no longer has it is
-/// released when another claim needs it.
+/// Only Unprepare releases a device: a container can use it after its claim was deleted at the API
+/// server.
 ///
 /// Claims are independent of each other, also those of one call. Two calls wait for each other only
 /// if they have a claim in common, or a device that is not shared for administration; see
@@ -106,9 +106,11 @@ class ClaimPreparer : public ClaimService {
   using Id = std::uint64_t;
   using Answer = Result<std::vector<PreparedDevice>>;
   struct Task;
+  /// The file of each claim of a call; null if it is not known.
+  using Specs = std::vector<std::pair<ClaimKey, std::optional<CdiSpec>>>;
 
   Task& AddTask(Action action, const ClaimKey& claim, const ClaimCall& call,
-                std::function<void(Answer)> done);
+                std::function<void(Answer)> done, std::shared_ptr<Specs> of_call);
   template <class Results>
   void Begin(Action action, const std::vector<ClaimKey>& claims, const ClaimCall& call,
              std::function<void(Results)> done);
@@ -131,7 +133,8 @@ class ClaimPreparer : public ClaimService {
   void OnLocked(Task& task, Result<std::optional<PreparedClaim>> prepared);
   void OnClaim(Task& task, const Result<std::string>& json);
   void OnDevicesLocked(Task& task);
-  void OnOthers(Task& task, const Result<ClaimFiles::All>& others);
+  Status CheckCall(const Task& task) const;
+  void OnOthers(Task& task, const ClaimFiles::All& others);
   void Render(Task& task);
   void OnNotRendered(Task& task, std::size_t request, Error error);
   void OnRendered(Task& task);
@@ -141,8 +144,6 @@ class ClaimPreparer : public ClaimService {
   void StartUnprepare(Task& task);
   void OnAllRead(Task& task, Result<ClaimFiles::All> all);
   void Remove(Task& task);
-  void ReleaseGone(const std::vector<PreparedClaim>& holders);
-  void ReleaseStale(const PreparedClaim& stale, std::function<void(Answer)> done);
 
   void NotifyUnused();
   bool IsOver(const Task& task) const;
@@ -163,7 +164,6 @@ class ClaimPreparer : public ClaimService {
     std::function<void()> done;
   };
   std::map<Id, Waiter> unused_waiters_;
-  std::map<std::string, Subscription> holder_checks_;  ///< requests, by the UID of the claim
   /// Claims whose release hooks have run, and whose files were not removed yet.
   std::set<std::string> released_;
   std::uint64_t releases_ = 0;     ///< claims whose files were removed

@@ -1,36 +1,15 @@
 #include <utility>
 #include <vector>
 
-#include "dra/claim_json.h"
 #include "dra/claim_preparer.h"
 #include "dra/claim_task.h"
 
 namespace patchbay {
-namespace {
-
-/// The maximum number of claims that are requested at once to determine whether they exist.
-constexpr std::size_t kMaxHolderChecks = 16;
-/// Longer than release hooks usually take.
-constexpr std::chrono::minutes kStaleReleaseLimit{5};
-
-/// A claim that was created again under the same name has another UID. One that is not allocated
-/// has no pods any more, and one that was allocated again has no pods that use its former devices.
-bool IsGone(const PreparedClaim& prepared, const Result<std::string>& json,
-            const std::string& driver) {
-  if (!json) return json.error().kind == ErrorKind::kNotFound;
-  const auto current = ParseClaim(*json, driver);
-  return current && (current->key.uid != prepared.claim.uid || !current->is_allocated ||
-                     !IsAllocatedAsPrepared(*current, prepared));
-}
-
-}  // namespace
-
 void ClaimPreparer::StartUnprepare(Task& task) {
   LockClaim(task, [this](Task& locked, Result<std::optional<PreparedClaim>> prepared) {
     if (!prepared && prepared.error().kind != ErrorKind::kInvalid) {
       return FailTask(locked, std::move(prepared).error());
     }
-    if (locked.stale && (!prepared || *prepared != locked.stale)) return Finish(locked, {});
     if (!prepared) {
       log_.Warning("CDI file of a claim is damaged; its release hooks will not run",
                    {{"claim", ClaimName(locked.claim)}, {"reason", prepared.error().message}});
@@ -75,34 +54,6 @@ void ClaimPreparer::OnAllRead(Task& task, Result<ClaimFiles::All> all) {
     if (!released && IsOver(t)) return FailTask(t, released.error());
     Remove(t);
   });
-}
-
-/// After the kubelet has lost its state, it does not release claims that were deleted, and their
-/// devices would stay in use. Their release needs the locks of the call that found them, so the
-/// devices are free for the next call of the kubelet.
-void ClaimPreparer::ReleaseGone(const std::vector<PreparedClaim>& holders) {
-  for (const PreparedClaim& holder : holders) {
-    const std::string& uid = holder.claim.uid;
-    if (holder_checks_.size() >= kMaxHolderChecks || holder_checks_.contains(uid)) continue;
-    auto on_claim = [this, holder](const Result<std::string>& json) {
-      if (IsGone(holder, json, dependencies_.driver)) {
-        log_.Warning("prepared claim no longer exists or no longer has its devices; releasing it",
-                     {{"claim", ClaimName(holder.claim)}});
-        ReleaseStale(holder, [](const Answer&) {});
-      }
-      holder_checks_.erase(std::string(holder.claim.uid));  // destroys this function
-    };
-    holder_checks_[uid] =
-        dependencies_.get_claim(holder.claim, lifetime_.Guard(std::move(on_claim)));
-  }
-}
-
-/// Releases a claim unless its file has changed, because it was released and prepared again.
-void ClaimPreparer::ReleaseStale(const PreparedClaim& stale, std::function<void(Answer)> done) {
-  Task& task = AddTask(Action::kRelease, stale.claim, {loop_.Now() + kStaleReleaseLimit, {}},
-                       std::move(done));
-  task.stale = stale;
-  StartUnprepare(task);
 }
 
 void ClaimPreparer::Remove(Task& task) {

@@ -37,9 +37,10 @@ struct ClaimPreparer::Task {
   const Loop::Time hooks_end;  ///< the limit of allocate and pre_start
   const Loop::Time began;
   std::function<void(Answer)> done;
+  std::shared_ptr<Specs> of_call;  ///< the files of its claims, as far as they are known
   std::shared_ptr<ClaimLock> lock = nullptr;
   Subscription waiting = {};  ///< for the API server or for a lock
-  Subscription limit = {};    ///< of the wait for the API server or for a release
+  Subscription limit = {};    ///< of the wait for the API server
   Result<ResourceClaim> allocated = ResourceClaim();
   std::set<std::string> pools = {};  ///< of the devices, as soon as they are known
   ServedResources resources = {};    ///< those of the plan
@@ -49,7 +50,6 @@ struct ClaimPreparer::Task {
   CdiSpec spec = {};                              ///< of the file
   std::vector<ContainerResponse> responses = {};  ///< for the requests of the plan
   std::optional<PreparedClaim> prepared = {};     ///< of Unprepare
-  std::optional<PreparedClaim> stale = {};        ///< set: releases only a file with this content
   std::size_t pending = 0;                        ///< renderings or hooks that have not ended
   Status failed = {};                             ///< the first failure of these
 };

@@ -33,6 +33,9 @@ Result<std::optional<HookRun>> PlanRelease(const PreparedRequest& request,
 
 Result<ContainerResponse> RenderRequest(const PlannedRequest& request, const Snapshot& snapshot,
                                         const AllocationContext& context) {
+  AllocationContext of_claim = context;
+  of_claim.first_slot = request.first_slot;
+  of_claim.needs_nodes = true;
   Snapshot accepted = snapshot;
   for (ListedDevice& listed : accepted.devices) {
     const auto is_planned = [&](const PlannedDevice& d) {
@@ -40,7 +43,7 @@ Result<ContainerResponse> RenderRequest(const PlannedRequest& request, const Sna
     };
     if (std::ranges::any_of(request.devices, is_planned)) listed.health = Health::kHealthy;
   }
-  return Allocate(accepted, request.units, context);
+  return Allocate(accepted, request.units, of_claim);
 }
 
 Result<std::vector<HookRun>> PlanClaimHooks(Hook hook, const ClaimPlan& plan,
@@ -53,7 +56,8 @@ Result<std::vector<HookRun>> PlanClaimHooks(Hook hook, const ClaimPlan& plan,
     const bool has_hook = hook == Hook::kPreStart ? NeedsPreStart(*snapshot.spec)
                                                   : HookOf(*snapshot.spec, hook).has_value();
     if (!has_hook) continue;
-    const auto units = TRY(FindUnits(snapshot, request.units, served.lookups->host().node_name));
+    const auto units = TRY(
+        FindUnits(snapshot, request.units, served.lookups->host().node_name, request.first_slot));
     std::vector<Variables> variables;
     variables.reserve(units.size());
     for (const Unit& unit : units) variables.push_back(unit.variables);

@@ -172,7 +172,9 @@ class ResponseBuilder {
     const bool is_link = matched.path != matched.real_path;
     HostNode known{matched.real_path, matched.type, matched.major, matched.minor, matched.inode};
     // The group of a node may have changed since the scan.
-    if (!is_link && !spec_.grant_group && context_.holds(known)) return known;
+    if (!is_link && !spec_.grant_group && !context_.needs_nodes && context_.holds(known)) {
+      return known;
+    }
     HostNode now = TRY(context_.resolve(matched.path));
     if (IsSameFile(now, known)) return now;
     return Fail(
@@ -209,8 +211,9 @@ class ResponseBuilder {
       other.permissions = JoinPermissions(other.permissions, node.permissions);
       return {};
     }
-    response_.devices.push_back(
-        {std::move(container_path), std::move(resolved->path), node.permissions});
+    auto& added = response_.devices.emplace_back(
+        ContainerResponse::DeviceSpec{std::move(container_path), resolved->path, node.permissions});
+    if (context_.needs_nodes) added.node = *std::move(resolved);
     return {};
   }
 
@@ -286,7 +289,8 @@ class ResponseBuilder {
 
 Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::string> ids,
                                  const AllocationContext& context) {
-  const std::vector<Unit> units = TRY(FindUnits(snapshot, ids, context.node_name));
+  const std::vector<Unit> units =
+      TRY(FindUnits(snapshot, ids, context.node_name, context.first_slot));
   const int limit = snapshot.spec->max_per_container;
   if (limit > 0 && units.size() > static_cast<std::size_t>(limit)) {
     return Fail(ErrorKind::kInvalid, Format("a container can have at most {} of {}, not {}", limit,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct ContainerResponse {
     std::string container_path;
     std::string host_path;
     std::string permissions;
+    std::optional<HostNode> node = {};  ///< set if AllocationContext::needs_nodes
     bool operator==(const DeviceSpec&) const = default;
   };
   std::map<std::string, std::string> envs;
@@ -53,7 +55,9 @@ struct AllocationContext {
   /// Makes the CDI device of a group available to the container runtime, for grant_group. Called
   /// only if the resource has it.
   std::function<Status(std::uint32_t gid)> provide_group;
-  std::string node_name;  ///< of the Kubernetes node
+  std::string node_name;        ///< of the Kubernetes node
+  std::int64_t first_slot = 0;  ///< the units before, in other requests of the same claim
+  bool needs_nodes = false;     ///< each node is resolved, and is in the response
 };
 
 /// Returns the response to one container request. The IDs are as advertised, in any order,

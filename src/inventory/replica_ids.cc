@@ -48,7 +48,7 @@ Failure UnknownId(const Snapshot& snapshot, std::string_view id) {
 }  // namespace
 
 Result<std::vector<Unit>> FindUnits(const Snapshot& snapshot, std::span<const std::string> ids,
-                                    std::string_view node_name) {
+                                    std::string_view node_name, std::int64_t first_slot) {
   std::vector<std::string_view> ordered(ids.begin(), ids.end());
   std::sort(ordered.begin(), ordered.end(), IdLess);
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
@@ -62,7 +62,7 @@ Result<std::vector<Unit>> FindUnits(const Snapshot& snapshot, std::span<const st
         Unit{found.listed, VariablesOf(*found.listed->device, snapshot.spec->name, node_name)});
     unit.variables.id = id;
     unit.variables.index = found.index;
-    unit.variables.slot = static_cast<std::int64_t>(units.size() - 1);
+    unit.variables.slot = first_slot + static_cast<std::int64_t>(units.size() - 1);
     unit.variables.replica = found.replica;
   }
   return units;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,9 +19,9 @@ struct Unit {
 };
 
 /// Returns the units with these advertised IDs, in any order, duplicates once; the slot of a unit
-/// is its index. The result refers to all three arguments. Fails with kNotFound for an ID that is
-/// not listed; the message names it.
+/// is its index after `first_slot`. The result refers to all three arguments. Fails with kNotFound
+/// for an ID that is not listed; the message names it.
 Result<std::vector<Unit>> FindUnits(const Snapshot& snapshot, std::span<const std::string> ids,
-                                    std::string_view node_name);
+                                    std::string_view node_name, std::int64_t first_slot = 0);
 
 }  // namespace patchbay

@@ -123,6 +123,8 @@ Result<HostNode> HostRoot::Resolve(std::string_view host_path,
     node.minor = minor(info.st_rdev);
     node.inode = info.st_ino;
     node.gid = info.st_gid;
+    node.uid = info.st_uid;
+    node.mode = info.st_mode & 0777U;
   }
   if (node.path.empty()) node.path = "/";
   return node;

@@ -32,6 +32,22 @@ TEST(CdiSpec, IsTheSameAfterWritingAndReading) {
   EXPECT_EQ(CdiToJson(CdiFromJson(json).value()).value(), json);
 }
 
+TEST(CdiSpec, HasTheNumbersAndTheOwnerOfANode) {
+  CdiDeviceNode node{"/dev/a", "", "r", 'b', 8, 0, 0640, 0, 6};
+  const CdiSpec spec = With({.device_nodes = {node}});
+  const std::string json = CdiToJson(spec).value();
+  EXPECT_EQ(CdiFromJson(json).value(), spec);
+  for (const char* field : {"\"type\": \"b\"", "\"major\": 8", "\"minor\": 0", "\"fileMode\": 416",
+                            "\"uid\": 0", "\"gid\": 6"}) {
+    EXPECT_THAT(json, HasSubstr(field));
+  }
+  node.type = 'p';
+  EXPECT_THAT(ErrorOf(With({.device_nodes = {node}})), HasSubstr("is not c or b"));
+  node.type = 'c';
+  node.mode = 04640;
+  EXPECT_THAT(ErrorOf(With({.device_nodes = {node}})), HasSubstr("more than permissions"));
+}
+
 TEST(CdiSpec, WritesTheFieldsOfTheSpecification) {
   EXPECT_EQ(
       CdiToJson(With({{{"N", "v"}}, {{"/dev/a", "/dev/b", "rwm"}}, {{"/c", "/d", {"ro"}}}, {7}}))

@@ -89,11 +89,12 @@ AllocationContext HostOf(const Snapshot& snapshot) {
   context.resolve = [&snapshot](const std::string& path) -> Result<HostNode> {
     for (const ListedDevice& listed : snapshot.devices) {
       for (const DeviceNode& node : listed.device->nodes) {
-        if (node.path != path) continue;
-        return HostNode{node.real_path, node.type, node.major, node.minor, node.inode, 44};
+        if (node.path != path && node.real_path != path) continue;
+        return HostNode{node.real_path, node.type, node.major, node.minor,
+                        node.inode,     44,        1000,       0640};
       }
     }
-    return HostNode{path, FileType::kCharacter, 1, 3, 0, 44};
+    return HostNode{path, FileType::kCharacter, 1, 3, 0, 44, 1000, 0640};
   };
   context.holds = [](const HostNode&) { return true; };
   context.provide_group = [](std::uint32_t) { return Status(); };
@@ -101,14 +102,22 @@ AllocationContext HostOf(const Snapshot& snapshot) {
   return context;
 }
 
-/// Returns the edits that the response of Allocate means, as the container runtime reads them.
-ordered_json ExpectedEdits(const ContainerResponse& response) {
+/// Returns the edits that the response of Allocate means, as the container runtime reads them. The
+/// runtime gives a node of a device plugin the numbers and the owner of the host's.
+ordered_json ExpectedEdits(const ContainerResponse& response, const AllocationContext& host) {
   ordered_json edits = ordered_json::object();
   for (const auto& [name, value] : response.envs)
     edits["env"].push_back(Format("{}={}", name, value));
   for (const auto& device : response.devices) {
     ordered_json node = {{"path", device.container_path}};
     if (device.host_path != device.container_path) node["hostPath"] = device.host_path;
+    const HostNode of_host = host.resolve(device.host_path).value();
+    node["type"] = "c";
+    node["major"] = of_host.major;
+    node["minor"] = of_host.minor;
+    node["fileMode"] = of_host.mode;
+    node["uid"] = of_host.uid;
+    node["gid"] = of_host.gid;
     node["permissions"] = device.permissions;
     edits["deviceNodes"].push_back(std::move(node));
   }
@@ -175,7 +184,7 @@ void ExpectSameContainer(const std::shared_ptr<const Snapshot>& snapshot,
   ASSERT_TRUE(text) << text.error().message;
   const ordered_json file = ordered_json::parse(*text);
   ASSERT_THAT(file.at("devices"), SizeIs(1));
-  const ordered_json expected = ExpectedEdits(*response);
+  const ordered_json expected = ExpectedEdits(*response, context);
   EXPECT_EQ(file.at("devices").at(0).at("containerEdits").dump(), expected.dump());
 
   const auto prepared = ReadClaimSpec(*file_spec, "patchbay.dev", "uid-1");

@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <future>
 #include <optional>
@@ -34,6 +38,7 @@ class ClaimDevicesTest : public test::ClaimPreparerFixture {
   /// Adds the pool kFusePool with one device of four slots.
   void ServeFuse() {
     ResourceSpec fuse = spec_;
+    fuse.env = {{test::MakeTemplate("THING_{replica}"), test::MakeTemplate("{id}")}};
     fuse.name = "example.com/fuse";
     fuse.replicas = 4;
     Serve(kFusePool, fuse, {test::Listed("fuse")});
@@ -53,7 +58,54 @@ class ClaimDevicesTest : public test::ClaimPreparerFixture {
   static AllocatedDevice NodeDevice() { return {.request = "n", .pool = kNodePool, .device = "n"}; }
 };
 
+TEST_F(ClaimDevicesTest, NumbersTheDevicesOfAllRequestsOfAClaim) {
+  spec_.env = {{test::MakeTemplate("THING_{slot}"), test::MakeTemplate("{id}")}};
+  Restart();
+  Allocate("mine", {Thing("b", "first"), Thing("a", "second")});
+  EXPECT_EQ(ErrorOf("mine"), "prepared");
+  EXPECT_THAT(EditsIn("mine"), ElementsAre(EnvOf("THING_0=b"), EnvOf("THING_1=a")));
+}
+
+/// A container that has both would get one of the devices, without a message.
+TEST_F(ClaimDevicesTest, RefusesRequestsAndClaimsThatWouldHideEachOther) {
+  Allocate("mine", {Thing("a", "first"), Thing("b", "second")});
+  EXPECT_EQ(ErrorOf("mine"),
+            "ResourceClaim default/mine: its requests \"first\" and \"second\" both have the "
+            "environment variable THING, with different content; use a variable in its name that "
+            "differs between devices, such as {slot} or {id}");
+  Allocate("one", "a");
+  Allocate("two", "b");
+  for (int i = 0; i < 2; ++i) {
+    std::vector<std::string> errors;
+    for (const auto& [uid, result] : PrepareAll({"one", "two"})) {
+      if (!result) errors.push_back(result.error().message);
+    }
+    ASSERT_THAT(errors, SizeIs(1)) << "time " << i;
+    EXPECT_THAT(errors[0], AllOf(HasSubstr("default/one"), HasSubstr("default/two"),
+                                 HasSubstr("both have the environment variable THING")));
+  }
+  EXPECT_THAT(Files(), SizeIs(1));
+  EXPECT_THAT(Runs(), SizeIs(2)) << "of one claim";
+}
+
+TEST_F(ClaimDevicesTest, TheNodeInAContainerHasTheNumbersAndTheOwnerOfTheHost) {
+  if (mknod(tree_.path("fake").c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0) {
+    GTEST_SKIP() << "cannot make a device node here";
+  }
+  ASSERT_EQ(chmod(tree_.path("fake").c_str(), 0640), 0);
+  ASSERT_EQ(chown(tree_.path("fake").c_str(), 7, 20), 0);
+  ServeNode("/fake");
+  Allocate("mine", {NodeDevice()});
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  const auto node = EditsIn("mine").at(0).at("deviceNodes").at(0);
+  EXPECT_EQ(node, nlohmann::json::parse(R"({"path": "/fake", "type": "c", "major": 1, "minor": 3,
+                                            "fileMode": 416, "uid": 7, "gid": 20,
+                                            "permissions": "rw"})"));
+}
+
 TEST_F(ClaimDevicesTest, AnswersEachRequestOfAClaim) {
+  spec_.env = {{test::MakeTemplate("THING_{id}"), test::MakeTemplate("{id}")}};
+  Restart();
   Allocate("mine", {Thing("a", "serial"), Thing("b", "port/second")});
   const auto prepared = Prepare("mine");
   ASSERT_TRUE(prepared) << prepared.error().message;
@@ -61,7 +113,7 @@ TEST_F(ClaimDevicesTest, AnswersEachRequestOfAClaim) {
       *prepared,
       ElementsAre(PreparedDevice{{"serial"}, test::kThings, "a", {CdiId("mine", "serial")}, {}},
                   PreparedDevice{{"port"}, test::kThings, "b", {CdiId("mine", "port")}, {}}));
-  EXPECT_THAT(EditsIn("mine"), ElementsAre(EnvOf("THING=a"), EnvOf("THING=b")));
+  EXPECT_THAT(EditsIn("mine"), ElementsAre(EnvOf("THING_a=a"), EnvOf("THING_b=b")));
   EXPECT_EQ(Prepare("mine").value(), *prepared);
   EXPECT_THAT(Runs(),
               UnorderedElementsAre("allocate a", "allocate b", "pre_start a", "pre_start b"));
@@ -86,14 +138,17 @@ TEST_F(ClaimDevicesTest, GivesEachShareOfADeviceASlot) {
       *prepared,
       ElementsAre(PreparedDevice{{"f"}, kFusePool, "fuse", {CdiId("two-shares", "f")}, "share-1"},
                   PreparedDevice{{"g"}, kFusePool, "fuse", {CdiId("two-shares", "g")}, "share-2"}));
-  EXPECT_THAT(EditsIn("two-shares"), ElementsAre(EnvOf("THING=fuse::0"), EnvOf("THING=fuse::1")));
+  EXPECT_THAT(EditsIn("two-shares"),
+              ElementsAre(EnvOf("THING_0=fuse::0"), EnvOf("THING_1=fuse::1")));
 
   Allocate("three-shares", {Fuse("share-3"), Fuse("share-4"), Fuse("share-5")});
   EXPECT_THAT(ErrorOf("three-shares"),
               AllOf(HasSubstr("has too few free slots"), HasSubstr("default/two-shares")));
   EXPECT_TRUE(Unprepare("two-shares"));
   EXPECT_EQ(ErrorOf("three-shares"), "prepared");
-  EXPECT_THAT(EditsIn("three-shares"), ElementsAre(EnvOf("THING=fuse::0,fuse::1,fuse::2")));
+  EXPECT_THAT(EditsIn("three-shares"),
+              ElementsAre(nlohmann::json{
+                  {"env", {"THING_0=fuse::0", "THING_1=fuse::1", "THING_2=fuse::2"}}}));
 }
 
 TEST_F(ClaimDevicesTest, SharesADeviceBetweenTwoClaimsAtOnce) {
@@ -109,17 +164,19 @@ TEST_F(ClaimDevicesTest, SharesADeviceBetweenTwoClaimsAtOnce) {
   }
   EXPECT_THAT(shares, UnorderedElementsAre("share-1", "share-2"));
   EXPECT_THAT(std::vector({EditsIn("one").at(0), EditsIn("two").at(0)}),
-              UnorderedElementsAre(EnvOf("THING=fuse::0"), EnvOf("THING=fuse::1")));
+              UnorderedElementsAre(EnvOf("THING_0=fuse::0"), EnvOf("THING_1=fuse::1")));
 }
 
 TEST_F(ClaimDevicesTest, PreparesAdminAccessTogetherWithAClaimOfTheDevice) {
+  spec_.env = {{test::MakeTemplate("THING_{id}"), test::MakeTemplate("{id}")}};
+  Restart();
   Allocate("mine", "a");
   Allocate("admin", {Admin(Thing("a", "watch"))});
   Allocate("both", {Thing("b", "use"), Admin(Thing("b", "watch"))});
   const auto results = PrepareAll({"mine", "admin", "both"});
   for (const auto& [uid, result] : results) EXPECT_TRUE(result) << result.error().message;
-  EXPECT_THAT(EditsIn("admin"), ElementsAre(EnvOf("THING=a")));
-  EXPECT_THAT(EditsIn("both"), ElementsAre(EnvOf("THING=b"), EnvOf("THING=b")));
+  EXPECT_THAT(EditsIn("admin"), ElementsAre(EnvOf("THING_a=a")));
+  EXPECT_THAT(EditsIn("both"), ElementsAre(EnvOf("THING_b=b"), EnvOf("THING_b=b")));
   for (const char* name : {"mine", "admin", "both"}) EXPECT_TRUE(Unprepare(name));
   EXPECT_THAT(Runs(), UnorderedElementsAre("allocate a", "pre_start a", "allocate b", "pre_start b",
                                            "release a", "release b"));

@@ -250,13 +250,14 @@ class ClaimPreparerFixture : public testing::Test {
     return results;
   }
 
-  /// Waits until the last file was removed, and the call that removed it has ended and unlocked its
-  /// devices.
-  bool AwaitReleased() {
-    bool has_ended = false;
-    if (!loop_.RunUntil([&] { return Files().empty(); })) return false;
-    const Subscription ended = preparer_->AwaitUnused(kThings, [&] { has_ended = true; });
-    return loop_.RunUntil([&] { return has_ended; });
+  /// Waits until no call uses the devices of kThings.
+  bool AwaitUnused() {
+    bool is_unused = false;
+    const Subscription ended = preparer_->AwaitUnused(kThings, [&] { is_unused = true; });
+    return loop_.RunUntil([&] { return is_unused; });
+  }
+  std::string RecordOf(const std::string& name) const {
+    return Format("{}/{}", cdi_dir_, FileOf(name));
   }
 
   std::vector<std::string> Files() const {

@@ -235,40 +235,32 @@ TEST_F(ClaimPreparerTest, AwaitsTheCallsThatUseAPool) {
   EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a", "release a"));
 }
 
-TEST_F(ClaimPreparerTest, ReleasesADeviceOfAClaimThatNoLongerExists) {
+/// After a force-delete the claim is gone while its container can still run.
+TEST_F(ClaimPreparerTest, OnlyUnprepareReleasesADevice) {
   Allocate("old", "a");
   Allocate("new", "a");
   ASSERT_EQ(ErrorOf("old"), "prepared");
-  bool has_ended = false;
-  on_ended_ = [&] { has_ended = true; };
-  const auto refuse = [&] {
-    EXPECT_THAT(ErrorOf("new"), HasSubstr("default/old"));
-    has_ended = false;
-  };
-  refuse();  // while it exists
-  claims_.erase("old");
-  is_server_down_ = true;
-  EXPECT_THAT(ErrorOf("new"), HasSubstr("the API server is down"));
-  is_server_down_ = false;
+  const std::string exists = claims_["old"];
+  auto deallocated = nlohmann::json::parse(exists);
+  deallocated.erase("status");
+  std::string created_again = exists;
+  created_again.replace(created_again.find(Key("old").uid), Key("old").uid.size(), "another-uid");
+  Allocate("old", "b");
+  for (const std::string& state :
+       {exists, claims_["old"], std::string(), deallocated.dump(), created_again}) {
+    claims_["old"] = state;
+    if (state.empty()) claims_.erase("old");
+    const std::string error = ErrorOf("new");
+    EXPECT_THAT(error, HasSubstr("is already prepared for the ResourceClaim default/old"));
+    EXPECT_THAT(error, HasSubstr(Format("does not know it any more, remove {}", RecordOf("old"))));
+  }
+  EXPECT_TRUE(AwaitUnused());
   EXPECT_THAT(Files(), ElementsAre(FileOf("old")));
-  refuse();
-  ASSERT_TRUE(loop_.RunUntil([&] { return has_ended; }));
-  EXPECT_THAT(Files(), IsEmpty());
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a")) << "a device in use was released";
+  EXPECT_TRUE(Unprepare("old"));
   EXPECT_EQ(ErrorOf("new"), "prepared");
   EXPECT_THAT(Runs(),
               ElementsAre("allocate a", "pre_start a", "release a", "allocate a", "pre_start a"));
-}
-
-TEST_F(ClaimPreparerTest, ReleasesADeviceOfAClaimThatIsNotAllocatedAnyMore) {
-  Allocate("old", "a");
-  Allocate("new", "a");
-  ASSERT_EQ(ErrorOf("old"), "prepared");
-  auto deallocated = nlohmann::json::parse(claims_["old"]);
-  deallocated.erase("status");
-  claims_["old"] = deallocated.dump();
-  EXPECT_THAT(ErrorOf("new"), HasSubstr("default/old"));
-  ASSERT_TRUE(AwaitReleased());
-  EXPECT_EQ(ErrorOf("new"), "prepared");
 }
 
 TEST_F(ClaimPreparerTest, PreparesAClaimAgainThatIsBeingReleased) {
@@ -287,18 +279,6 @@ TEST_F(ClaimPreparerTest, PreparesAClaimAgainThatIsBeingReleased) {
   EXPECT_THAT(Runs(),
               ElementsAre("allocate a", "pre_start a", "release a", "allocate a", "pre_start a"));
   EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
-}
-
-TEST_F(ClaimPreparerTest, ReleasesADeviceOfAClaimThatWasCreatedAgain) {
-  Allocate("old", "a");
-  Allocate("new", "a");
-  ASSERT_EQ(ErrorOf("old"), "prepared");
-  Allocate("old", "b");
-  const std::string uid = Key("old").uid;
-  claims_["old"].replace(claims_["old"].find(uid), uid.size(), "another-uid");
-  EXPECT_THAT(ErrorOf("new"), HasSubstr("default/old"));
-  ASSERT_TRUE(AwaitReleased());
-  EXPECT_EQ(ErrorOf("new"), "prepared");
 }
 
 TEST_F(ClaimPreparerTest, TwoInstancesPrepareAClaimOnce) {

@@ -26,6 +26,7 @@ class ClaimReleaseTest : public test::ClaimPreparerFixture {
     spec_.replicas = 4;
     spec_.allocate.reset();
     spec_.pre_start.reset();
+    spec_.env = {{test::MakeTemplate("THING_{replica}"), test::MakeTemplate("{id}")}};
     Restart();
     Allocate("one", {Shared(Thing("a"), "share-1")});
     Allocate("two", {Shared(Thing("a"), "share-2")});
