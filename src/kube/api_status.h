@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string_view>
 
@@ -19,7 +20,7 @@ ApiError ErrorOfResponse(unsigned status, std::string_view retry_after, std::str
 
 /// Returns the error for the Status object of an ERROR event in a watch, whose code is the HTTP
 /// status. The kind is kResponse if it is not a Status.
-ApiError ErrorOfEvent(std::string_view object);
+ApiError ErrorOfEvent(const nlohmann::json& object);
 
 /// Returns the value of a Retry-After header in seconds, at most kMaxRetryAfter; nothing for a date
 /// and anything else. The API server sends seconds.
