@@ -80,11 +80,18 @@ void SlicePublisher::SetPool(PublishedPool pool) {
 }
 
 /// A kubelet that starts does not disagree with the daemon: what it deleted is published at once.
+/// The API server often starts with it, so errors of before are no reason to wait.
 void SlicePublisher::OnKubeletRegistered() {
   for (auto& [name, pool] : pools_) {
     pool.corrections = 0;
     pool.correction_not_before = {};
+    pool.policy.Reset();
+    pool.not_before = {};
   }
+  policy_.Reset();
+  retry_not_before_ = {};
+  deletion_policy_.Reset();
+  deletion_not_before_ = {};
   Relist();
 }
 

@@ -73,7 +73,7 @@ class ListWatch {
   ListWatch(const ListWatch&) = delete;
   ListWatch& operator=(const ListWatch&) = delete;
 
-  /// Lists again now, also during a delay.
+  /// Lists again now, also during a delay, and soon again if that fails.
   void Relist();
 
   const ListWatchState& state() const { return state_; }
