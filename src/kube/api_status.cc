@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/ascii.h"
-#include "base/escape.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "kube/server_text.h"
 
 namespace patchbay {
 namespace {
@@ -44,6 +45,16 @@ constexpr std::pair<unsigned, std::string_view> kNextSteps[] = {
      "there is none, report it as a bug of Patchbay"},
 };
 
+/// metav1.StatusReason. Any other text can be a part of a token.
+constexpr std::string_view kReasons[] = {
+    "Unauthorized",      "Forbidden",       "NotFound",
+    "AlreadyExists",     "Conflict",        "Gone",
+    "Invalid",           "ServerTimeout",   "StoreReadError",
+    "Timeout",           "TooManyRequests", "BadRequest",
+    "MethodNotAllowed",  "NotAcceptable",   "RequestEntityTooLarge",
+    "InternalError",     "Expired",         "UnsupportedMediaType",
+    "ServiceUnavailable"};
+
 /// The members of a Status that are used.
 struct StatusObject {
   unsigned code = 0;
@@ -57,10 +68,10 @@ std::optional<StatusObject> ReadStatus(const Json& json) {
   StatusObject status;
   const auto code = CountMember(json, "code");
   if (code && *code <= kMaxStatusCode) status.code = static_cast<unsigned>(*code);
-  auto reason = TextMember(json, "reason", kMaxReasonBytes);
-  if (reason && std::ranges::all_of(*reason, IsLetter)) status.reason = *std::move(reason);
+  const auto reason = TextMember(json, "reason", kMaxReasonBytes);
+  if (reason && std::ranges::find(kReasons, *reason) != std::end(kReasons)) status.reason = *reason;
   if (const auto message = TextMember(json, "message", kMaxMessageRead)) {
-    status.message = Truncate(*message, kMaxMessageBytes);
+    status.message = CleanServerText(*message, kMaxMessageBytes);
   }
   return status;
 }

@@ -4,8 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/ascii.h"
-#include "base/escape.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "kube/api_status.h"
@@ -70,7 +68,7 @@ Result<WatchLine> ParseWatchLine(std::string_view line) {
   const auto* known =
       std::ranges::find(kEventTypes, *type, [](const auto& row) { return row.first; });
   if (known == std::end(kEventTypes)) {
-    return InvalidEvent(Format("has the unknown type \"{}\"", Truncate(*type, 20)));
+    return InvalidEvent("has an unknown type");
   }
   return WatchEvent{known->second, std::move(object), *std::move(version)};
 }

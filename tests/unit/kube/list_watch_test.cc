@@ -362,6 +362,15 @@ TEST_F(ListWatchTest, ListsAgainDuringAList) {
   EXPECT_EQ(server_->requests().size(), 3u);
 }
 
+TEST_F(ListWatchTest, AnErrorEventDoesNotShowAToken) {
+  Start({ListOf({}, 5)}, {{kChunkedHeader}});
+  ASSERT_TRUE(AwaitWatching());
+  server_->Write(Chunk(EventLine(
+      "ERROR", R"({"kind":"Status","code":500,"message":"Bearer eyJhbGciOiJSUzI1NiIsInR5cCI6"})")));
+  ASSERT_TRUE(AwaitError());
+  EXPECT_EQ(LastError(), "HTTP status 500: Bearer (removed)");
+}
+
 TEST_F(ListWatchTest, FunctionsMayDestroyIt) {
   Serve([](const ServerRequest& request) {
     return request.target().find("watch=true") == std::string_view::npos
