@@ -1,19 +1,16 @@
-// The parser of nlohmann-json reports events, of which Reader keeps only what an entry can contain,
-// so that nested input costs no memory. The first problem of an entry rejects that entry; a problem
-// of the array ends the parsing. CheckBytes runs first, because the parser would treat some bytes
-// as the end of the input.
+// The output is parsed into a tree, and each entry is read on its own: its first problem rejects it
+// and no other. Limits of the parser bound the memory.
 
 #include "discovery/command_output.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdint>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/diagnostics.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "model/device.h"
 #include "model/spec.h"
@@ -34,23 +31,7 @@ constexpr int kMaxJsonDepth = 16;
 constexpr std::string_view kExample = R"({"id": "…", "paths": ["/dev/…"]})";
 
 /// The keys of an entry.
-enum Field : std::size_t { kId, kPaths, kNumaNode, kVars };
-constexpr std::array<std::string_view, 4> kFieldNames = {"id", "paths", "numa_node", "vars"};
-
-enum class Kind { kNull, kBoolean, kInteger, kFraction, kText, kArray, kObject };
-
-std::string_view Name(Kind kind) {
-  switch (kind) {
-    case Kind::kNull: return "null";
-    case Kind::kBoolean: return "a boolean";
-    case Kind::kInteger:
-    case Kind::kFraction: return "a number";
-    case Kind::kText: return "a string";
-    case Kind::kArray: return "an array";
-    case Kind::kObject: return "an object";
-  }
-  return "";
-}
+constexpr std::string_view kFieldNames[] = {"id", "paths", "numa_node", "vars"};
 
 std::string Clipped(std::string_view text) { return Truncate(text, 60); }
 
@@ -81,288 +62,124 @@ std::string ProblemWithPath(std::string_view path) {
   return "";
 }
 
-/// Receives the events of the parser. Keeps only what an entry can contain.
-class Reader : public nlohmann::json_sax<Json> {
- public:
-  explicit Reader(std::string_view text) : text_(text) {}
-
-  bool null() override { return Scalar(Kind::kNull, ""); }
-  bool boolean(bool value) override { return Scalar(Kind::kBoolean, value ? "true" : "false"); }
-  bool number_integer(number_integer_t value) override {
-    return Scalar(Kind::kInteger, std::to_string(value));
-  }
-  bool number_unsigned(number_unsigned_t value) override {
-    return Scalar(Kind::kInteger, std::to_string(value));
-  }
-  bool number_float(number_float_t, const string_t& text) override {
-    return Scalar(Kind::kFraction, text);
-  }
-  bool string(string_t& text) override { return Scalar(Kind::kText, text); }
-  bool binary(binary_t&) override { return false; }  // not in JSON
-  bool start_object(std::size_t) override { return Open(Kind::kObject); }
-  bool start_array(std::size_t) override { return Open(Kind::kArray); }
-  bool end_object() override { return Close(); }
-  bool end_array() override { return Close(); }
-  bool key(string_t& name) override;
-  bool parse_error(std::size_t position, const std::string& token,
-                   const nlohmann::detail::exception& error) override;
-
-  CommandList& list() { return list_; }
-  const std::string& error() const { return error_; }
-
- private:
-  bool Scalar(Kind kind, const std::string& text);
-  bool Open(Kind kind);
-  bool Close();
-  bool Value(Kind kind, const std::string& text);
-  bool BeginEntry(Kind kind);
-  void EndEntry();
-  void FieldName(const std::string& name);
-  void FieldValue(Kind kind, const std::string& text);
-  void Id(Kind kind, const std::string& text);
-  void NumaNode(Kind kind, const std::string& text);
-  void Path(Kind kind, const std::string& text);
-  void VariableName(const std::string& name);
-  void VariableValue(Kind kind, const std::string& text);
-
-  /// Rejects the current entry. Only the first problem is reported.
-  void Problem(const std::string& text) { problem_ = Format("entry {} {}", number_, text); }
-  bool Fatal(std::string text) {
-    error_ = std::move(text);
-    return false;
-  }
-
-  std::string_view text_;
-  const std::vector<Variable> taken_ = SuppliedBy(MatchSpec());
-  CommandList list_;
-  std::string error_;
-  int depth_ = 0;           ///< the number of open arrays and objects
-  std::size_t number_ = 0;  ///< of the entry
-  CommandEntry entry_;
-  std::string problem_;  ///< if not empty, the rest of the entry is skipped
-  std::array<bool, kFieldNames.size()> seen_ = {};
-  Field field_ = kId;
-};
-
-bool Reader::Scalar(Kind kind, const std::string& text) {
-  if (!Value(kind, text)) return false;
-  if (depth_ == 1) EndEntry();
-  return true;
-}
-
-bool Reader::Open(Kind kind) {
-  if (!Value(kind, "")) return false;
-  if (++depth_ <= kMaxJsonDepth) return true;
-  return Fatal(Format("entry {} of the output is nested deeper than {} levels; print {}", number_,
-                      kMaxJsonDepth, kExample));
-}
-
-bool Reader::Close() {
-  if (--depth_ == 1) EndEntry();
-  return true;
-}
-
-bool Reader::Value(Kind kind, const std::string& text) {
-  if (depth_ == 0) {
-    return kind == Kind::kArray ||
-           Fatal(Format("the output is {}, not an array; print [{}]", Name(kind), kExample));
-  }
-  if (depth_ == 1) return BeginEntry(kind);
-  if (!problem_.empty()) return true;
-  if (depth_ == 2) {
-    FieldValue(kind, text);
-  } else if (field_ == kPaths) {
-    Path(kind, text);
-  } else {
-    VariableValue(kind, text);
-  }
-  return true;
-}
-
-bool Reader::BeginEntry(Kind kind) {
-  if (++number_ > kMaxEntries) {
-    return Fatal(Format("the output has more than {} entries; print fewer", kMaxEntries));
-  }
-  entry_ = {};
-  seen_ = {};
-  problem_.clear();
-  if (kind != Kind::kObject)
-    Problem(Format("is {}, not an object; print {}", Name(kind), kExample));
-  return true;
-}
-
-void Reader::EndEntry() {
-  if (problem_.empty() && !seen_[kId]) Problem(Format(R"(has no "id"; print {})", kExample));
-  if (problem_.empty()) {
-    list_.entries.push_back(std::move(entry_));
-  } else {
-    list_.problems.push_back({number_, std::move(entry_.id), std::move(problem_)});
+std::string_view Name(const Json& json) {
+  switch (json.type()) {
+    case Json::value_t::null: return "null";
+    case Json::value_t::boolean: return "a boolean";
+    case Json::value_t::string: return "a string";
+    case Json::value_t::array: return "an array";
+    case Json::value_t::object: return "an object";
+    default: return "a number";
   }
 }
 
-bool Reader::key(string_t& name) {
-  if (!problem_.empty()) return true;
-  if (depth_ == 2) {
-    FieldName(name);
-  } else {
-    VariableName(name);
+/// The functions below read a part of an entry. They return its problem, as the end of a sentence
+/// about the entry; empty if there is none.
+
+std::string ReadId(const Json& json, CommandEntry& entry) {
+  const auto* id = json.get_ptr<const std::string*>();
+  if (id == nullptr) return Format(R"(has an "id" that is {}; print a string)", Name(json));
+  if (id->empty()) {
+    return R"(has an "id" that is empty; print a name that is unique to this device)";
   }
-  return true;
+  if (const std::string problem = ProblemWithText(*id); !problem.empty()) {
+    return Format(R"(has an "id" that {})", problem);
+  }
+  entry.id = *id;
+  return "";
 }
 
-void Reader::FieldName(const std::string& name) {
-  const auto at = std::find(kFieldNames.begin(), kFieldNames.end(), name);
-  if (at == kFieldNames.end()) {
-    const std::string_view near = Nearest(name, kFieldNames);
-    return Problem(Format("has the unknown key {}; {}", Quoted(name),
-                          near.empty() ? R"(put additional values in "vars")"
-                                       : Format("did you mean \"{}\"?", near)));
+std::string ReadPaths(const Json& json, CommandEntry& entry) {
+  if (!json.is_array()) {
+    return Format(R"(has "paths" that are {}; print an array, as in ["/dev/…"])", Name(json));
   }
-  field_ = static_cast<Field>(at - kFieldNames.begin());
-  if (seen_[field_]) return Problem(Format("has \"{}\" twice; print it once", name));
-  seen_[field_] = true;
+  if (json.size() > kMaxPaths) {
+    return Format("has more than {} paths; print several entries", kMaxPaths);
+  }
+  for (const Json& element : json) {
+    const auto* path = element.get_ptr<const std::string*>();
+    if (path == nullptr) {
+      return Format(R"(has {} among its "paths"; print strings)", Name(element));
+    }
+    if (const std::string problem = ProblemWithPath(*path); !problem.empty()) {
+      return Format("has the path {}, which {}", Quoted(*path), problem);
+    }
+    if (std::ranges::find(entry.paths, *path) != entry.paths.end()) {
+      return Format("has the path {} twice; print it once", Quoted(*path));
+    }
+    entry.paths.push_back(*path);
+  }
+  return "";
 }
 
-void Reader::FieldValue(Kind kind, const std::string& text) {
-  switch (field_) {
-    case kId: return Id(kind, text);
-    case kNumaNode: return NumaNode(kind, text);
-    case kPaths:
-      if (kind != Kind::kArray) {
-        Problem(Format(R"(has "paths" that are {}; print an array, as in ["/dev/…"])", Name(kind)));
-      }
-      return;
-    case kVars:
-      if (kind != Kind::kObject) {
-        Problem(Format(R"(has "vars" that are {}; print an object, as in {{"name": "…"}})",
-                       Name(kind)));
-      }
-      return;
-  }
-}
-
-void Reader::Id(Kind kind, const std::string& text) {
-  if (kind != Kind::kText) {
-    return Problem(Format(R"(has an "id" that is {}; print a string)", Name(kind)));
-  }
-  if (text.empty()) {
-    return Problem(R"(has an "id" that is empty; print a name that is unique to this device)");
-  }
-  if (const std::string problem = ProblemWithText(text); !problem.empty()) {
-    return Problem(Format(R"(has an "id" that {})", problem));
-  }
-  entry_.id = text;
-}
-
-void Reader::NumaNode(Kind kind, const std::string& text) {
+std::string ReadNumaNode(const Json& json, CommandEntry& entry) {
   constexpr int kNone = -1;  // the value of the kernel
-  if (kind == Kind::kNull) return;
-  int node = kNone - 1;
-  if (kind == Kind::kInteger) std::from_chars(text.data(), text.data() + text.size(), node);
-  if (node == kNone) return;
-  if (node < 0 || node > kLastNumaNode) {
-    const bool is_number = kind == Kind::kInteger || kind == Kind::kFraction;
-    return Problem(Format(R"(has a "numa_node" that is {}; print a number from 0 to {}, or null)",
-                          is_number ? Clipped(text) : Name(kind), kLastNumaNode));
+  if (json.is_null() || json == kNone) return "";
+  if (!json.is_number_unsigned() || json > kLastNumaNode) {
+    return Format(R"(has a "numa_node" that is {}; print a number from 0 to {}, or null)",
+                  json.is_number() ? Clipped(json.dump()) : Name(json), kLastNumaNode);
   }
-  entry_.numa_node = node;
+  entry.numa_node = json.get<int>();
+  return "";
 }
 
-void Reader::Path(Kind kind, const std::string& text) {
-  if (kind != Kind::kText) {
-    return Problem(Format(R"(has {} among its "paths"; print strings)", Name(kind)));
-  }
-  if (const std::string problem = ProblemWithPath(text); !problem.empty()) {
-    return Problem(Format("has the path {}, which {}", Quoted(text), problem));
-  }
-  if (std::find(entry_.paths.begin(), entry_.paths.end(), text) != entry_.paths.end()) {
-    return Problem(Format("has the path {} twice; print it once", Quoted(text)));
-  }
-  if (entry_.paths.size() == kMaxPaths) {
-    return Problem(Format("has more than {} paths; print several entries", kMaxPaths));
-  }
-  entry_.paths.push_back(text);
-}
-
-void Reader::VariableName(const std::string& name) {
-  const auto is_same = [&](const auto& variable) { return variable.first == name; };
+std::string ReadVariable(const std::string& name, const Json& json, CommandEntry& entry) {
   if (!IsVariableName(name) || name.size() > kMaxNameBytes) {
-    return Problem(
-        Format("has a variable {}; a name is at most {} letters, digits and \"_\", and "
-               "does not begin with a digit",
-               Quoted(name), kMaxNameBytes));
+    return Format(
+        "has a variable {}; a name is at most {} letters, digits and \"_\", and does not begin "
+        "with a digit",
+        Quoted(name), kMaxNameBytes);
   }
-  if (std::any_of(taken_.begin(), taken_.end(), [&](const auto& v) { return v.name == name; })) {
-    return Problem(Format("has a variable {}, which is a built-in variable; print another name",
-                          Quoted(name)));
+  static const std::vector<Variable> kBuiltIn = SuppliedBy(MatchSpec());
+  if (std::ranges::find(kBuiltIn, name, &Variable::name) != kBuiltIn.end()) {
+    return Format("has a variable {}, which is a built-in variable; print another name",
+                  Quoted(name));
   }
-  if (std::any_of(entry_.vars.begin(), entry_.vars.end(), is_same)) {
-    return Problem(Format("has the variable {} twice; print it once", Quoted(name)));
+  if (json.is_null() || json.is_structured()) {
+    return Format("has a variable {} that is {}; print a string, a number, true or false",
+                  Quoted(name), Name(json));
   }
-  if (entry_.vars.size() == kMaxVariables) {
-    return Problem(Format("has more than {} variables; print fewer", kMaxVariables));
+  std::string value = json.is_string() ? json.get<std::string>() : json.dump();
+  if (const std::string problem = ProblemWithText(value); !problem.empty()) {
+    return Format("has a variable {} that {}", Quoted(name), problem);
   }
-  entry_.vars.emplace_back(name, "");
+  entry.vars.emplace_back(name, std::move(value));
+  return "";
 }
 
-void Reader::VariableValue(Kind kind, const std::string& text) {
-  auto& [name, value] = entry_.vars.back();
-  if (kind == Kind::kNull || kind == Kind::kArray || kind == Kind::kObject) {
-    return Problem(Format("has a variable {} that is {}; print a string, a number, true or false",
-                          Quoted(name), Name(kind)));
+std::string ReadVariables(const Json& json, CommandEntry& entry) {
+  if (!json.is_object()) {
+    return Format(R"(has "vars" that are {}; print an object, as in {{"name": "…"}})", Name(json));
   }
-  if (const std::string problem = ProblemWithText(text); !problem.empty()) {
-    return Problem(Format("has a variable {} that {}", Quoted(name), problem));
+  if (json.size() > kMaxVariables) {
+    return Format("has more than {} variables; print fewer", kMaxVariables);
   }
-  value = text;
+  for (const auto& [name, value] : json.items()) {
+    if (std::string problem = ReadVariable(name, value, entry); !problem.empty()) return problem;
+  }
+  return "";
 }
 
-bool Reader::parse_error(std::size_t position, const std::string&,
-                         const nlohmann::detail::exception& error) {
-  constexpr int kNumberOverflow = 406;
-  constexpr std::size_t kShownBefore = 30;
-  const std::string_view before = text_.substr(0, position - 1);
-  const std::size_t line_start = before.rfind('\n') + 1;
-  const std::size_t column = before.size() - line_start;
-  const std::string where =
-      Format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1, column + 1);
-  if (position > text_.size()) {
-    return Fatal(Format(
-        "the output ends at {}, before the JSON does; print one complete array and check that "
-        "the command does not fail",
-        where));
-  }
-  std::string_view line = text_.substr(line_start);
-  line = line.substr(0, line.find('\n'));
-  const std::string quoted = Quoted(line.substr(column - std::min(column, kShownBefore)));
-  if (error.id == kNumberOverflow) {
-    return Fatal(Format("the number at {} of the output, {}, is too large; print it as a string",
-                        where, quoted));
-  }
-  return Fatal(
-      Format("{} of the output, {}, is not JSON; print one array, as in [{}], and "
-             "everything else to stderr",
-             where, quoted, kExample));
-}
+/// In the order of kFieldNames.
+constexpr std::string (*kFieldReaders[])(const Json& json, CommandEntry& entry) = {
+    &ReadId, &ReadPaths, &ReadNumaNode, &ReadVariables};
 
-/// Checks what the parser would treat as the end of the input, or does not distinguish.
-Status CheckBytes(std::string_view text) {
-  for (std::size_t line = 1; !text.empty(); ++line) {
-    const std::size_t length = std::min(text.find('\n'), text.size() - 1) + 1;
-    const std::string_view current = text.substr(0, length);
-    if (current.find('\0') != std::string_view::npos) {
-      return Fail(ErrorKind::kInvalid,
-                  Format("line {} of the output contains a NUL byte; print text only", line));
-    }
-    if (!IsUtf8(current)) {
-      return Fail(ErrorKind::kInvalid,
-                  Format("line {} of the output is not UTF-8; encode other bytes in hexadecimal, "
-                         "or omit them",
-                         line));
-    }
-    text.remove_prefix(length);
+std::string ReadEntry(const Json& json, CommandEntry& entry) {
+  if (!json.is_object()) return Format("is {}, not an object; print {}", Name(json), kExample);
+  if (!json.contains("id")) return Format(R"(has no "id"; print {})", kExample);
+  for (std::size_t i = 0; i < std::size(kFieldNames); ++i) {
+    const auto member = json.find(kFieldNames[i]);
+    if (member == json.end()) continue;
+    if (std::string problem = kFieldReaders[i](*member, entry); !problem.empty()) return problem;
   }
-  return {};
+  for (const auto& [key, value] : json.items()) {
+    if (std::ranges::find(kFieldNames, key) != std::end(kFieldNames)) continue;
+    const std::string_view near = Nearest(key, kFieldNames);
+    return Format(
+        "has the unknown key {}; {}", Quoted(key),
+        near.empty() ? R"(put additional values in "vars")" : Format("did you mean \"{}\"?", near));
+  }
+  return "";
 }
 
 }  // namespace
@@ -376,10 +193,31 @@ Result<CommandList> ParseCommandOutput(std::string_view text) {
     return Fail(ErrorKind::kInvalid,
                 "the command printed nothing; print [] when there is no device");
   }
-  TRY(CheckBytes(text));
-  Reader reader(text);
-  if (!Json::sax_parse(text, &reader)) return Fail(ErrorKind::kInvalid, reader.error());
-  return std::move(reader.list());
+  const auto json = ParseJson(text, {.bytes = kMaxCommandOutput, .depth = kMaxJsonDepth});
+  if (!json) {
+    return Fail(ErrorKind::kInvalid,
+                Format("the output {}; print one array, as in [{}], and everything else to stderr",
+                       json.error().message, kExample));
+  }
+  if (!json->is_array()) {
+    return Fail(ErrorKind::kInvalid,
+                Format("the output is {}, not an array; print [{}]", Name(*json), kExample));
+  }
+  if (json->size() > kMaxEntries) {
+    return Fail(ErrorKind::kInvalid,
+                Format("the output has more than {} entries; print fewer", kMaxEntries));
+  }
+  CommandList list;
+  for (std::size_t i = 0; i < json->size(); ++i) {
+    CommandEntry entry;
+    std::string problem = ReadEntry((*json)[i], entry);
+    if (problem.empty()) {
+      list.entries.push_back(std::move(entry));
+    } else {
+      list.problems.push_back({i + 1, std::move(entry.id), Format("entry {} {}", i + 1, problem)});
+    }
+  }
+  return list;
 }
 
 }  // namespace patchbay

@@ -19,7 +19,7 @@ struct CommandEntry {
   std::string id;                  ///< 1 to 4,096 bytes; not unique
   std::vector<std::string> paths;  ///< absolute, normalized, unique; can be empty
   std::optional<int> numa_node;    ///< 0 to 63; absent for -1 and null
-  /// In the order of the output; names are unique, and none is a built-in variable.
+  /// Sorted by name; names are unique, and none is a built-in variable.
   std::vector<std::pair<std::string, std::string>> vars;
 };
 

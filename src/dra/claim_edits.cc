@@ -113,7 +113,7 @@ Result<PlannedDevice> DeviceOfRecord(const nlohmann::json& json) {
 }
 
 Result<PreparedRequest> RequestOfRecord(const std::string& text, ClaimKey& claim) {
-  const nlohmann::json json = TRY(ParseJsonObject(text));
+  const nlohmann::json json = TRY(ParseJson(text));
   claim.namespace_name = TRY(TextMember(json, "namespace", kMaxRecordText));
   claim.name = TRY(TextMember(json, "name", kMaxRecordText));
   const auto is_text = [](const nlohmann::json& element) { return element.is_string(); };

@@ -181,7 +181,7 @@ Status ReadAllocation(const Json& allocation, std::string_view driver, ResourceC
 }
 
 Result<ResourceClaim> ReadClaim(std::string_view text, std::string_view driver) {
-  const Json object = TRY(ParseJsonObject(text));
+  const Json object = TRY(ParseJson(text));
   const std::string kind = TRY(TextMember(object, "kind", kMaxClaimText));
   const std::string version = TRY(TextMember(object, "apiVersion", kMaxClaimText));
   if (kind != "ResourceClaim" || version != "resource.k8s.io/v1") {

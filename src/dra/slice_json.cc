@@ -287,6 +287,26 @@ Result<std::string> ReadOwnerUid(const Json& metadata) {
   return std::string();
 }
 
+}  // namespace
+
+std::string CreationJson(const SliceCreation& creation, const SliceOwner& owner) {
+  return ObjectJson({{"generateName", GenerateName(creation.index, owner)}}, creation.slice, owner);
+}
+
+std::string UpdateJson(const SliceUpdate& update, const SliceOwner& owner) {
+  return ObjectJson({{"name", update.key.name},
+                     {"uid", update.key.uid},
+                     {"resourceVersion", update.key.resource_version}},
+                    update.slice, owner);
+}
+
+std::string DeletionJson(const SliceKey& key) {
+  return SliceText(
+      {{"apiVersion", "v1"},
+       {"kind", "DeleteOptions"},
+       {"preconditions", {{"uid", key.uid}, {"resourceVersion", key.resource_version}}}});
+}
+
 Result<PublishedSlice> ReadSlice(const Json& object) {
   // Items of a list have no kind of their own.
   const std::string kind = TRY(TextMember(object, "kind", kMaxApiText));
@@ -320,34 +340,14 @@ Result<PublishedSlice> ReadSlice(const Json& object) {
   return published;
 }
 
-}  // namespace
-
-std::string CreationJson(const SliceCreation& creation, const SliceOwner& owner) {
-  return ObjectJson({{"generateName", GenerateName(creation.index, owner)}}, creation.slice, owner);
-}
-
-std::string UpdateJson(const SliceUpdate& update, const SliceOwner& owner) {
-  return ObjectJson({{"name", update.key.name},
-                     {"uid", update.key.uid},
-                     {"resourceVersion", update.key.resource_version}},
-                    update.slice, owner);
-}
-
-std::string DeletionJson(const SliceKey& key) {
-  return SliceText(
-      {{"apiVersion", "v1"},
-       {"kind", "DeleteOptions"},
-       {"preconditions", {{"uid", key.uid}, {"resourceVersion", key.resource_version}}}});
-}
-
 Result<PublishedSlice> ParseSlice(std::string_view json) {
-  auto object = ParseJsonObject(json);
+  auto object = ParseJson(json);
   if (!object) return Within("the ResourceSlice", std::move(object).error());
   return ReadSlice(*object);
 }
 
 Result<ResourceSlice> ParseUnstoredSlice(std::string_view json) {
-  const auto object = ParseJsonObject(json);
+  const auto object = ParseJson(json);
   if (!object) return Within("the ResourceSlice", object.error());
   const Json* const spec = TRY(ObjectMember(*object, "spec"));
   if (spec == nullptr) return Fail(ErrorKind::kInvalid, "a ResourceSlice must have \"spec\"");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -24,10 +25,12 @@ std::string CreationJson(const SliceCreation& creation, const SliceOwner& owner)
 std::string UpdateJson(const SliceUpdate& update, const SliceOwner& owner);
 std::string DeletionJson(const SliceKey& key);
 
-/// Parses a slice. Unknown fields are ignored, because new releases of Kubernetes add fields with
+/// Reads a slice. Unknown fields are ignored, because new releases of Kubernetes add fields with
 /// defaults; fields that exist today and that Patchbay never writes set has_foreign_fields. Fails
 /// with kInvalid if a known field is not of its type or too large; the message names a
 /// command that removes the slice.
+Result<PublishedSlice> ReadSlice(const nlohmann::json& object);
+/// Parses and reads a slice.
 Result<PublishedSlice> ParseSlice(std::string_view json);
 
 /// Parses the spec of a slice that was sent with dryRun=All: it has no resource version, because it

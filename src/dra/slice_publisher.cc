@@ -27,7 +27,7 @@ constexpr std::size_t kMaxUid = 128;
 constexpr std::string_view kSamplePool = "sample";
 
 Result<std::string> UidOfNode(const std::string& body) {
-  const nlohmann::json node = TRY(ParseJsonObject(body));
+  const nlohmann::json node = TRY(ParseJson(body));
   const nlohmann::json* metadata = TRY(ObjectMember(node, "metadata"));
   std::string uid = metadata == nullptr ? "" : TRY(TextMember(*metadata, "uid", kMaxUid));
   if (uid.empty()) return Fail(ErrorKind::kInvalid, "the node has no UID");
@@ -48,7 +48,7 @@ SlicePublisher::SlicePublisher(const Dependencies& deps, Options options, Functi
              {.path = std::string(kSlicesPath),
               .field_selector =
                   Format("spec.driver={},spec.nodeName={}", options_.driver, options_.node_name)},
-             {.on_list = [this](const std::vector<std::string>& objects) { OnList(objects); },
+             {.on_list = [this](const std::vector<nlohmann::json>& objects) { OnList(objects); },
               .on_events = [this](const std::vector<WatchEvent>& events) { OnEvents(events); },
               .on_error = [this](const ApiError& error) { LogError(error, watch_error_); },
               .on_begin = [this] { OnWatching(); }},
@@ -80,11 +80,18 @@ void SlicePublisher::SetPool(PublishedPool pool) {
 }
 
 /// A kubelet that starts does not disagree with the daemon: what it deleted is published at once.
+/// The API server often starts with it, so errors of before are no reason to wait.
 void SlicePublisher::OnKubeletRegistered() {
   for (auto& [name, pool] : pools_) {
     pool.corrections = 0;
     pool.correction_not_before = {};
+    pool.policy.Reset();
+    pool.not_before = {};
   }
+  policy_.Reset();
+  retry_not_before_ = {};
+  deletion_policy_.Reset();
+  deletion_not_before_ = {};
   Relist();
 }
 
@@ -114,7 +121,7 @@ void SlicePublisher::NotifySoon() {
   }));
 }
 
-void SlicePublisher::OnList(const std::vector<std::string>& objects) {
+void SlicePublisher::OnList(const std::vector<nlohmann::json>& objects) {
   held_events_.clear();
   for (const Error& error : store_.ReplaceAll(objects)) {
     deps_.log.Warning("a resource slice of this node is not valid", {{"reason", error.message}});

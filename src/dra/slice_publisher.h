@@ -139,7 +139,7 @@ class SlicePublisher {
   };
 
   void NotifySoon();
-  void OnList(const std::vector<std::string>& objects);
+  void OnList(const std::vector<nlohmann::json>& objects);
   void OnWatching();
   void OnEvents(const std::vector<WatchEvent>& events);
   void ApplyEvents();

@@ -68,13 +68,13 @@ std::optional<PublishedSlice> SliceStore::Take(const std::string& name) {
   return taken;
 }
 
-std::vector<Error> SliceStore::ReplaceAll(const std::vector<std::string>& objects) {
+std::vector<Error> SliceStore::ReplaceAll(const std::vector<nlohmann::json>& objects) {
   pools_.clear();
   pool_of_.clear();
   written_.clear();
   std::vector<Error> errors;
-  for (const std::string& object : objects) {
-    auto slice = ParseSlice(object);
+  for (const nlohmann::json& object : objects) {
+    auto slice = ReadSlice(object);
     if (!slice) {
       errors.push_back(std::move(slice).error());
     } else if (IsOwn(*slice)) {
@@ -86,7 +86,7 @@ std::vector<Error> SliceStore::ReplaceAll(const std::vector<std::string>& object
 
 Result<std::set<std::string>> SliceStore::Apply(const WatchEvent& event) {
   using Changed = std::set<std::string>;
-  PublishedSlice slice = TRY(ParseSlice(event.object));
+  PublishedSlice slice = TRY(ReadSlice(event.object));
   if (!IsOwn(slice)) return Changed();
   const auto written = written_.find(slice.key.name);
   if (written != written_.end()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <span>
@@ -27,7 +28,7 @@ class SliceStore {
 
   /// Replaces all slices by the objects of a list. Returns the errors of objects that are not valid
   /// slices; these are left out.
-  std::vector<Error> ReplaceAll(const std::vector<std::string>& objects);
+  std::vector<Error> ReplaceAll(const std::vector<nlohmann::json>& objects);
 
   /// Applies an event. Returns the pools whose slices changed, which own writes never cause here.
   /// Fails with kInvalid if the object is not a valid slice: list again to know the slices.

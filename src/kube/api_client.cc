@@ -50,14 +50,6 @@ std::string RequestText(const ApiRequest& request, const ClusterConfig& config,
 
 bool IsIdempotent(ApiVerb verb) { return verb != ApiVerb::kCreate; }
 
-/// A server or a proxy can return the header with the token in its message, which is logged.
-void Redact(const std::string& token, std::string& message) {
-  if (token.empty()) return;
-  for (std::size_t at = 0; (at = message.find(token, at)) != std::string::npos;) {
-    message.replace(at, token.size(), "(token)");
-  }
-}
-
 }  // namespace
 
 ApiClient::ApiClient(ClusterConfig config, Loop& loop, boost::asio::io_context& io,
@@ -237,7 +229,6 @@ void ApiClient::OnResponse(const CallPtr& call, ExchangeEnd::Response response) 
   if (call->stage == Stage::kStream) return Finish(call, ApiResponse{response.status});
   if (response.status < 200 || response.status > 299) {
     ApiError error = ErrorOfResponse(response.status, response.retry_after, response.body);
-    Redact(call->credentials->token, error.message);
     if (error.status == 401) return RereadCredentials(call, std::move(error));
     return FailCall(call, std::move(error));
   }

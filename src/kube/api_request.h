@@ -56,7 +56,7 @@ struct ApiError {
   ApiErrorKind kind = ApiErrorKind::kNetwork;
   std::string message;      ///< for the administrator, printable
   unsigned status = 0;      ///< the HTTP status, only if the kind is kStatus
-  std::string reason = {};  ///< of the API's Status, such as "Conflict"; letters only, can be empty
+  std::string reason = {};  ///< of the API, such as "Conflict"; can be empty
   std::optional<std::chrono::seconds> retry_after = {};  ///< at most kMaxRetryAfter
 };
 

@@ -2,20 +2,26 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/ascii.h"
-#include "base/escape.h"
 #include "base/format.h"
-#include "base/json_text.h"
+#include "base/json.h"
+#include "kube/server_text.h"
 
 namespace patchbay {
 namespace {
 
+using Json = nlohmann::json;
+
 constexpr std::size_t kMaxReasonBytes = 64;
+constexpr std::size_t kMaxMessageRead = 64 << 10;
 constexpr std::size_t kMaxMessageBytes = 1024;
+constexpr int kMaxStatusCode = 599;
 
 constexpr std::string_view kOfARedirect =
     "the API server redirects no request, so a proxy or load balancer answered; use the address of "
@@ -39,6 +45,16 @@ constexpr std::pair<unsigned, std::string_view> kNextSteps[] = {
      "there is none, report it as a bug of Patchbay"},
 };
 
+/// metav1.StatusReason. Any other text can be a part of a token.
+constexpr std::string_view kReasons[] = {
+    "Unauthorized",      "Forbidden",       "NotFound",
+    "AlreadyExists",     "Conflict",        "Gone",
+    "Invalid",           "ServerTimeout",   "StoreReadError",
+    "Timeout",           "TooManyRequests", "BadRequest",
+    "MethodNotAllowed",  "NotAcceptable",   "RequestEntityTooLarge",
+    "InternalError",     "Expired",         "UnsupportedMediaType",
+    "ServiceUnavailable"};
+
 /// The members of a Status that are used.
 struct StatusObject {
   unsigned code = 0;
@@ -46,21 +62,17 @@ struct StatusObject {
   std::string message;
 };
 
-std::optional<StatusObject> ParseStatus(std::string_view text) {
-  if (!IsJson(text)) return std::nullopt;
-  const auto members = MembersOfJson(text);
-  if (!members || TextOfJson(FindMember(*members, "kind"), kMaxReasonBytes) != "Status") {
-    return std::nullopt;
-  }
+/// Returns nothing if the value is not a Status. Members that are not valid are left out.
+std::optional<StatusObject> ReadStatus(const Json& json) {
+  if (TextMember(json, "kind", kMaxReasonBytes).value_or("") != "Status") return std::nullopt;
   StatusObject status;
-  const std::string_view code = FindMember(*members, "code");
-  const auto [end, error] = std::from_chars(code.data(), code.data() + code.size(), status.code);
-  if (error != std::errc() || end != code.data() + code.size()) status.code = 0;
-  auto reason = TextOfJson(FindMember(*members, "reason"), kMaxReasonBytes);
-  if (reason && std::ranges::all_of(*reason, IsLetter)) status.reason = *std::move(reason);
-  // Longer than what is kept, because an escape of six bytes is one character.
-  const auto message = TextOfJson(FindMember(*members, "message"), 8 * kMaxMessageBytes);
-  if (message) status.message = Truncate(*message, kMaxMessageBytes);
+  const auto code = CountMember(json, "code");
+  if (code && *code <= kMaxStatusCode) status.code = static_cast<unsigned>(*code);
+  const auto reason = TextMember(json, "reason", kMaxReasonBytes);
+  if (reason && std::ranges::find(kReasons, *reason) != std::end(kReasons)) status.reason = *reason;
+  if (const auto message = TextMember(json, "message", kMaxMessageRead)) {
+    status.message = CleanServerText(*message, kMaxMessageBytes);
+  }
   return status;
 }
 
@@ -87,13 +99,15 @@ std::optional<std::chrono::seconds> ParseRetryAfter(std::string_view value) {
 }
 
 ApiError ErrorOfResponse(unsigned status, std::string_view retry_after, std::string_view body) {
-  ApiError error = ErrorOfStatus(status, ParseStatus(body).value_or(StatusObject()));
+  const auto json = ParseJson(body);
+  ApiError error =
+      ErrorOfStatus(status, ReadStatus(json ? *json : Json()).value_or(StatusObject()));
   error.retry_after = ParseRetryAfter(retry_after);
   return error;
 }
 
-ApiError ErrorOfEvent(std::string_view object) {
-  auto status = ParseStatus(object);
+ApiError ErrorOfEvent(const Json& object) {
+  auto status = ReadStatus(object);
   if (!status || status->code < 400 || status->code > 599) {
     return {.kind = ApiErrorKind::kResponse,
             .message =

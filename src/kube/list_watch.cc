@@ -30,6 +30,7 @@ ListWatch::ListWatch(ApiClient& client, Loop& loop, ListWatchSpec spec,
 }
 
 void ListWatch::Relist() {
+  list_policy_.Reset();
   version_.clear();
   Continue();
 }

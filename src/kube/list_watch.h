@@ -31,8 +31,8 @@ struct ListWatchSpec {
 };
 
 struct ListWatchFunctions {
-  /// All objects that exist now, as JSON. They replace those of earlier calls.
-  std::function<void(std::vector<std::string>)> on_list;
+  /// All objects that exist now. They replace those of earlier calls.
+  std::function<void(std::vector<nlohmann::json>)> on_list;
   /// Changes since then, in order.
   std::function<void(std::vector<WatchEvent>)> on_events;
   /// A list or a watch failed, and is tried again later.
@@ -73,7 +73,7 @@ class ListWatch {
   ListWatch(const ListWatch&) = delete;
   ListWatch& operator=(const ListWatch&) = delete;
 
-  /// Lists again now, also during a delay.
+  /// Lists again now, also during a delay, and soon again if that fails.
   void Relist();
 
   const ListWatchState& state() const { return state_; }
@@ -97,8 +97,8 @@ class ListWatch {
   RetryPolicy list_policy_;
   RetryPolicy watch_policy_;
   ListWatchState state_;
-  std::string version_;               ///< to watch from; empty: list first
-  std::vector<std::string> objects_;  ///< of the pages so far
+  std::string version_;                  ///< to watch from; empty: list first
+  std::vector<nlohmann::json> objects_;  ///< of the pages so far
   std::size_t pages_ = 0;
   std::size_t list_bytes_ = 0;
   JsonLines lines_;

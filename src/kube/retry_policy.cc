@@ -11,6 +11,7 @@ ApiRetry RetryFor(const ApiError& error) {
   if (error.kind != ApiErrorKind::kStatus) return ApiRetry::kLater;
   switch (error.status) {
     case 401:  // the token file may be about to change
+    case 403:  // an API server that starts does not know its rules yet
     case 408:
     case 429: return ApiRetry::kLater;
     case 409: return ApiRetry::kReread;

@@ -22,8 +22,8 @@ ApiRetry RetryFor(const ApiError& error);
 /// Computes the delay before the next attempt: random between 0 and a limit, so that the clients of
 /// many nodes do not return at once ("full jitter"). The limit starts at kFirst and doubles with
 /// each failure up to kLongest. The delay after a rejected request is
-/// between half of kLongest and kLongest, because a permission may be granted. Retry-After is the
-/// minimum. A value; not thread-safe.
+/// between half of kLongest and kLongest, because an administrator may change something.
+/// Retry-After is the minimum. A value; not thread-safe.
 class RetryPolicy {
  public:
   static constexpr std::chrono::milliseconds kFirst{200};

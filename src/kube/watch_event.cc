@@ -4,17 +4,18 @@
 #include <optional>
 #include <utility>
 
-#include "base/ascii.h"
-#include "base/escape.h"
 #include "base/format.h"
-#include "base/json_text.h"
+#include "base/json.h"
 #include "kube/api_status.h"
 
 namespace patchbay {
 namespace {
 
+using Json = nlohmann::json;
+
 constexpr std::size_t kMaxVersionBytes = 64;
 constexpr std::size_t kMaxTokenBytes = 4096;  // contains the key of an object
+constexpr std::size_t kMaxListValues = 2'000'000;
 
 constexpr std::pair<std::string_view, WatchEventType> kEventTypes[] = {
     {"ADDED", WatchEventType::kAdded},
@@ -22,23 +23,24 @@ constexpr std::pair<std::string_view, WatchEventType> kEventTypes[] = {
     {"DELETED", WatchEventType::kDeleted},
 };
 
-std::optional<std::string> Token(std::string_view value, std::size_t max_bytes) {
-  auto text = TextOfJson(value, max_bytes);
+/// Returns the text of a member; nothing if it is not a string of visible characters.
+std::optional<std::string> Token(const Json& object, const char* key, std::size_t max_bytes) {
+  auto text = TextMember(object, key, max_bytes);
   if (!text) return std::nullopt;
   const bool is_visible = std::ranges::all_of(*text, [](char c) { return c > ' ' && c < 0x7f; });
-  return is_visible ? text : std::nullopt;
+  return is_visible ? std::optional(*std::move(text)) : std::nullopt;
 }
 
-std::optional<std::vector<JsonMember>> Metadata(const std::vector<JsonMember>& object) {
-  const std::string_view metadata = FindMember(object, "metadata");
-  return metadata.empty() ? std::nullopt : MembersOfJson(metadata);
+/// Returns the member "metadata" of an object or a list; null if there is none.
+const Json& Metadata(const Json& object) {
+  static const Json kNone;
+  const auto metadata = object.find("metadata");
+  return metadata == object.end() ? kNone : *metadata;
 }
 
 /// Returns metadata.resourceVersion of an object or a list.
-std::optional<std::string> VersionOf(const std::vector<JsonMember>& object) {
-  const auto metadata = Metadata(object);
-  if (!metadata) return std::nullopt;
-  auto version = Token(FindMember(*metadata, "resourceVersion"), kMaxVersionBytes);
+std::optional<std::string> VersionOf(const Json& object) {
+  auto version = Token(Metadata(object), "resourceVersion", kMaxVersionBytes);
   return version && !version->empty() ? version : std::nullopt;
 }
 
@@ -52,47 +54,41 @@ Failure InvalidList(std::string_view problem) {
 }  // namespace
 
 Result<WatchLine> ParseWatchLine(std::string_view line) {
-  if (!IsJson(line)) return InvalidEvent("is not valid JSON");
-  const auto event = MembersOfJson(line);
-  if (!event) return InvalidEvent("is not a JSON object with unique keys");
-  const auto type = TextOfJson(FindMember(*event, "type"), kMaxVersionBytes);
-  const std::string_view object = FindMember(*event, "object");
-  if (!type || object.empty()) return InvalidEvent("has no type or no object");
+  auto event = ParseJson(line);
+  if (!event) return InvalidEvent(event.error().message);
+  const auto type = TextMember(*event, "type", kMaxVersionBytes);
+  if (!type || type->empty() || !HasMember(*event, "object")) {
+    return InvalidEvent("has no type or no object");
+  }
+  Json& object = (*event)["object"];
   if (*type == "ERROR") return ErrorOfEvent(object);
-  const auto members = MembersOfJson(object);
-  auto version = members ? VersionOf(*members) : std::nullopt;
+  auto version = VersionOf(object);
   if (!version) return InvalidEvent("has an object without a valid metadata.resourceVersion");
   if (*type == "BOOKMARK") return WatchBookmark{*std::move(version)};
   const auto* known =
       std::ranges::find(kEventTypes, *type, [](const auto& row) { return row.first; });
   if (known == std::end(kEventTypes)) {
-    return InvalidEvent(Format("has the unknown type \"{}\"", Truncate(*type, 20)));
+    return InvalidEvent("has an unknown type");
   }
-  return WatchEvent{known->second, std::string(object), *std::move(version)};
+  return WatchEvent{known->second, std::move(object), *std::move(version)};
 }
 
 Result<ListPage> ParseListPage(std::string_view body, std::size_t max_objects) {
-  if (!IsJson(body)) return InvalidList("is not valid JSON");
-  const auto list = MembersOfJson(body);
-  if (!list) return InvalidList("is not a JSON object with unique keys");
+  auto list = ParseJson(body, {.bytes = body.size(), .values = kMaxListValues});
+  if (!list) return InvalidList(list.error().message);
   auto version = VersionOf(*list);
   if (!version) return InvalidList("has no valid metadata.resourceVersion");
   ListPage page{.objects = {}, .resource_version = *std::move(version), .next = {}};
-  const auto metadata = Metadata(*list);
-  if (const std::string_view next = FindMember(*metadata, "continue"); !next.empty()) {
-    auto token = Token(next, kMaxTokenBytes);
-    if (!token) return InvalidList("has an invalid metadata.continue");
-    page.next = *std::move(token);
-  }
-  const std::string_view items = FindMember(*list, "items");
+  auto next = Token(Metadata(*list), "continue", kMaxTokenBytes);
+  if (!next) return InvalidList("has an invalid metadata.continue");
+  page.next = *std::move(next);
   // The API server sends null for a list without items in some versions.
-  if (items == "null") return page;
-  const auto elements = items.empty() ? std::nullopt : ElementsOfJson(items, max_objects);
-  if (!elements) return InvalidList(Format("has no items, or more than {}", max_objects));
-  page.objects.reserve(elements->size());
-  for (const std::string_view element : *elements) {
-    if (!element.starts_with('{')) return InvalidList("has an item that is not an object");
-    page.objects.emplace_back(element);
+  if (!list->contains("items")) return InvalidList("has no items");
+  if (!ObjectsMember(*list, "items", max_objects)) {
+    return InvalidList(Format("has items that are not at most {} objects", max_objects));
+  }
+  if (HasMember(*list, "items")) {
+    page.objects = std::move((*list)["items"].get_ref<Json::array_t&>());
   }
   return page;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -19,7 +20,7 @@ enum class WatchEventType { kAdded, kModified, kDeleted };
 /// A change of one object.
 struct WatchEvent {
   WatchEventType type = WatchEventType::kAdded;
-  std::string object;            ///< JSON; untrusted
+  nlohmann::json object;         ///< untrusted
   std::string resource_version;  ///< of the object; for a deletion, of the deletion
   bool operator==(const WatchEvent&) const = default;
 };
@@ -38,13 +39,13 @@ Result<WatchLine> ParseWatchLine(std::string_view line);
 
 /// A response to LIST.
 struct ListPage {
-  std::vector<std::string> objects;  ///< JSON; untrusted
+  std::vector<nlohmann::json> objects;  ///< untrusted; each is an object
   std::string resource_version;
   std::string next;  ///< the value of "continue" for the next page; empty after the last
 };
 
 /// Parses the body of a response to LIST. Fails with kInvalid if it is not a valid list, or has
-/// more than `max_objects`: a small item costs many times its bytes.
+/// more than `max_objects`.
 Result<ListPage> ParseListPage(std::string_view body, std::size_t max_objects);
 
 }  // namespace patchbay

@@ -101,7 +101,7 @@ std::vector<ResourceSlice> DraCluster::SlicesOf(std::string_view resource) const
   const api_sim::Json list = api_sim::Json::parse(response.body, nullptr, false);
   std::vector<ResourceSlice> slices;
   for (const api_sim::Json& item : list.value("items", api_sim::Json::array())) {
-    const auto parsed = ParseSlice(item.dump());
+    const auto parsed = ReadSlice(item);
     if (parsed && parsed->slice.pool == pool) slices.push_back(parsed->slice);
   }
   const auto newest = std::ranges::max_element(slices, {}, &ResourceSlice::generation);

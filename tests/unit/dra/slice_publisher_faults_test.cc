@@ -108,6 +108,32 @@ TEST_P(PublisherFaultTest, OfDeletionsIsRetried) {
   EXPECT_TRUE(AwaitDevices({"a"}));
 }
 
+/// The control plane and the kubelet start together: the first requests are forbidden, or fail.
+TEST_F(PublisherFaultsTest, PublishesAtOnceWhenTheKubeletRegistersIt) {
+  using api_sim::Verb;
+  for (const Verb verb : {Verb::kList, Verb::kGet, Verb::kCreate}) {
+    Serve(Profile::k1_36);
+    server_->SetFaults({{.times = 0, .verb = verb, .code = 403}});
+    SetDevices({Listed("a")});
+    Pass(std::chrono::minutes(2));
+    EXPECT_THAT(Devices(), IsEmpty());
+    server_->SetFaults({});
+    publisher_->OnKubeletRegistered();
+    const Loop::Time before = loop_.Now();
+    ASSERT_TRUE(AwaitDevices({"a"}));
+    EXPECT_EQ(loop_.Now(), before) << NameOf(verb);
+  }
+}
+
+TEST_F(PublisherFaultsTest, RetriesForbiddenRequestsSoon) {
+  Serve(Profile::k1_36);
+  server_->SetFaults({{.times = 3, .verb = api_sim::Verb::kList, .code = 403}});
+  const Loop::Time before = loop_.Now();
+  SetDevices({Listed("a")});
+  ASSERT_TRUE(AwaitDevices({"a"}));
+  EXPECT_LE(loop_.Now() - before, std::chrono::milliseconds(1'400));  // 200 + 400 + 800
+}
+
 TEST_F(PublisherFaultsTest, WaitsAsLongAsTheServerAsks) {
   ServeDevices({Listed("a")});
   server_->SetFaults(

@@ -37,7 +37,7 @@ class SliceStoreTest : public testing::Test {
  protected:
   /// Returns whether the event changed the slices.
   bool Apply(WatchEventType type, const nlohmann::json& object) {
-    const auto applied = store_.Apply({type, object.dump(), object["metadata"]["resourceVersion"]});
+    const auto applied = store_.Apply({type, object, object["metadata"]["resourceVersion"]});
     EXPECT_TRUE(applied) << (applied ? "" : applied.error().message);
     return applied && !applied->empty();
   }
@@ -62,7 +62,7 @@ TEST_F(SliceStoreTest, KnowsTheSlicesOfAList) {
   auto other_node = Object("c", "2");
   other_node["spec"]["nodeName"] = "node-2";
   const auto errors = store_.ReplaceAll(
-      {Object("a", "1").dump(), other_driver.dump(), other_node.dump(), "{}", "["});
+      {Object("a", "1"), other_driver, other_node, nlohmann::json::object(), "x"});
   EXPECT_THAT(errors, SizeIs(2));
   EXPECT_THAT(Shown(), ElementsAre("a@1:a"));
   EXPECT_THAT(store_.ReplaceAll({}), IsEmpty());
@@ -128,7 +128,7 @@ TEST_F(SliceStoreTest, ASliceCanMoveToAnotherPool) {
 }
 
 TEST_F(SliceStoreTest, FailsForAnEventThatIsNotASlice) {
-  EXPECT_FALSE(store_.Apply({WatchEventType::kAdded, "{}", "1"}));
+  EXPECT_FALSE(store_.Apply({WatchEventType::kAdded, nlohmann::json::object(), "1"}));
 }
 
 TEST_F(SliceStoreTest, IsBounded) {

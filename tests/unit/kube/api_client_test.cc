@@ -25,6 +25,7 @@ using test::Then;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pair;
 using testing::StartsWith;
 
@@ -207,11 +208,26 @@ TEST_F(ApiClientTest, UsesARotatedTokenAtOnceAfter401) {
 }
 
 TEST_F(ApiClientTest, ErrorsDoNotHaveTheToken) {
-  ServeReplies({JsonReply(403, R"({"kind": "Status", "code": 403, "reason": "Forbidden",)"
-                               R"( "message": "Bearer token-1 may not, token-1"})")});
-  const ApiResult result = Send(Get());
-  ASSERT_FALSE(result);
-  EXPECT_THAT(result.error().message, HasSubstr("Bearer (token) may not, (token)"));
+  const std::string token = "eyJhbGciOiJSUzI1NiIsInR5cCI6.IkpXVCJ9";
+  tree_.File("token", token);
+  const std::string echo = "Bearer " + token;
+  const std::string status = R"({"kind": "Status", "code": 403, "reason": ")" + token +
+                             R"(", "message": ")" + std::string(1'000, ' ') + echo + "\"}";
+  ServeReplies({JsonReply(403, status),
+                JsonReply(403, echo),
+                JsonReply(200, echo),
+                {"HTTP/1.1 403 " + echo + "\r\nContent-Length: 0\r\n\r\n"},
+                {"HTTP/1.1 302 Found\r\nLocation: /" + echo + "\r\nContent-Length: 0\r\n\r\n"},
+                {"HTTP/1.1 200 OK\r\nContent-Encoding: " + echo + "\r\n\r\n"},
+                {"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + echo + "\r\n\r\n"},
+                {echo}});
+  for (int i = 0; i < 8; ++i) {
+    const ApiResult result = Send(Get());
+    if (result) continue;  // the body of a success is passed on, not logged
+    EXPECT_THAT(result.error().message, Not(HasSubstr("eyJ"))) << i;
+    EXPECT_THAT(result.error().reason, Not(HasSubstr("eyJ"))) << i;
+  }
+  EXPECT_GE(server_->requests().size(), 8u);
 }
 
 TEST_F(ApiClientTest, ReportsTheCredentialsThatCannotBeRead) {
@@ -240,7 +256,7 @@ TEST_F(ApiClientTest, ReportsAResponseThatIsNotHttp) {
   ServeReplies(
       {{"SSH-2.0-OpenSSH_9.2\r\n"}, {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"}});
   EXPECT_THAT(Error(), StartsWith("response: the response is not valid"));
-  EXPECT_THAT(Error(), AllOf(StartsWith("response: "), HasSubstr("\"gzip\"")));
+  EXPECT_THAT(Error(), AllOf(StartsWith("response: "), HasSubstr("an encoding")));
 }
 
 TEST_F(ApiClientTest, EndsASlowBodyAtTheDeadline) {

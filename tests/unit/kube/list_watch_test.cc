@@ -58,15 +58,19 @@ class ListWatchTest : public test::ClientFixture {
       if (script.size() > 1) script.erase(script.begin());
       return reply;
     });
-    list_watch_.emplace(
-        *client_, loop_, std::move(spec),
-        ListWatchFunctions{
-            .on_list = [this](std::vector<std::string> objects) { got_lists_.push_back(objects); },
-            .on_events =
-                [this](const std::vector<WatchEvent>& events) {
-                  got_events_.insert(got_events_.end(), events.begin(), events.end());
-                }},
-        7);
+    list_watch_.emplace(*client_, loop_, std::move(spec),
+                        ListWatchFunctions{.on_list =
+                                               [this](const std::vector<nlohmann::json>& objects) {
+                                                 auto& list = got_lists_.emplace_back();
+                                                 for (const auto& object : objects)
+                                                   list.push_back(object.dump());
+                                               },
+                                           .on_events =
+                                               [this](const std::vector<WatchEvent>& events) {
+                                                 got_events_.insert(got_events_.end(),
+                                                                    events.begin(), events.end());
+                                               }},
+                        7);
   }
   static ListWatchSpec Spec() {
     return {.path = "/apis/x/v1/slices", .field_selector = "spec.nodeName=a,spec.driver=b"};
@@ -135,9 +139,12 @@ TEST_F(ListWatchTest, PassesChangesOnInOrder) {
   server_->Write(Chunk(first.substr(20) + EventLine("MODIFIED", Object("a", 7))));
   server_->Write(Chunk(EventLine("DELETED", Object("a", 8))));
   ASSERT_TRUE(AwaitEvents(3));
-  EXPECT_THAT(got_events_, ElementsAre(WatchEvent{WatchEventType::kAdded, Object("a", 6), "6"},
-                                       WatchEvent{WatchEventType::kModified, Object("a", 7), "7"},
-                                       WatchEvent{WatchEventType::kDeleted, Object("a", 8), "8"}));
+  EXPECT_THAT(
+      got_events_,
+      ElementsAre(
+          WatchEvent{WatchEventType::kAdded, nlohmann::json::parse(Object("a", 6)), "6"},
+          WatchEvent{WatchEventType::kModified, nlohmann::json::parse(Object("a", 7)), "7"},
+          WatchEvent{WatchEventType::kDeleted, nlohmann::json::parse(Object("a", 8)), "8"}));
   EXPECT_EQ(list_watch_->state().events, 3u);
 }
 
@@ -198,7 +205,8 @@ TEST_F(ListWatchTest, ListsAgainAfter410InTheStatusAndAsAnEvent) {
   ASSERT_TRUE(AwaitWatching());
   EXPECT_THAT(got_lists_,
               ElementsAre(ElementsAre(Object("a", 1)), ElementsAre(Object("b", 1)), IsEmpty()));
-  EXPECT_THAT(got_events_, ElementsAre(WatchEvent{WatchEventType::kAdded, Object("c", 8), "8"}));
+  EXPECT_THAT(got_events_, ElementsAre(WatchEvent{WatchEventType::kAdded,
+                                                  nlohmann::json::parse(Object("c", 8)), "8"}));
   EXPECT_THAT(Target(server_->requests().size() - 1), HasSubstr("resourceVersion=7&"));
 }
 
@@ -352,6 +360,15 @@ TEST_F(ListWatchTest, ListsAgainDuringAList) {
   ASSERT_TRUE(AwaitWatching());
   EXPECT_EQ(got_lists_.size(), 1u);
   EXPECT_EQ(server_->requests().size(), 3u);
+}
+
+TEST_F(ListWatchTest, AnErrorEventDoesNotShowAToken) {
+  Start({ListOf({}, 5)}, {{kChunkedHeader}});
+  ASSERT_TRUE(AwaitWatching());
+  server_->Write(Chunk(EventLine(
+      "ERROR", R"({"kind":"Status","code":500,"message":"Bearer eyJhbGciOiJSUzI1NiIsInR5cCI6"})")));
+  ASSERT_TRUE(AwaitError());
+  EXPECT_EQ(LastError(), "HTTP status 500: Bearer (removed)");
 }
 
 TEST_F(ListWatchTest, FunctionsMayDestroyIt) {

@@ -18,10 +18,10 @@ ApiError WithStatus(unsigned status) {
 const ApiError kLost{.kind = ApiErrorKind::kNetwork, .message = "m"};
 
 TEST(RetryFor, DependsOnTheStatus) {
-  for (const unsigned status : {401, 408, 429, 500, 502, 503, 504}) {
+  for (const unsigned status : {401, 403, 408, 429, 500, 502, 503, 504}) {
     EXPECT_EQ(RetryFor(WithStatus(status)), ApiRetry::kLater) << status;
   }
-  for (const unsigned status : {301, 400, 403, 404, 405, 422}) {
+  for (const unsigned status : {301, 400, 404, 405, 422}) {
     EXPECT_EQ(RetryFor(WithStatus(status)), ApiRetry::kRejected) << status;
   }
   EXPECT_EQ(RetryFor(WithStatus(409)), ApiRetry::kReread);
@@ -87,7 +87,7 @@ TEST(RetryPolicy, WaitsAtLeastRetryAfter) {
 TEST(RetryPolicy, WaitsLongAfterARejection) {
   for (std::uint32_t seed = 1; seed <= 50; ++seed) {
     RetryPolicy policy(seed);
-    const milliseconds delay = policy.NextDelay(WithStatus(403));
+    const milliseconds delay = policy.NextDelay(WithStatus(422));
     EXPECT_GE(delay, RetryPolicy::kLongest / 2);
     EXPECT_LE(delay, RetryPolicy::kLongest);
   }

@@ -10,6 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using Json = nlohmann::json;
 
 const std::string kObject = R"({"metadata": {"name": "a", "resourceVersion": "7"}, "x": [1]})";
 
@@ -19,7 +20,7 @@ std::string Line(const std::string& type, const std::string& object) {
 
 TEST(WatchLine, ReadsChanges) {
   EXPECT_EQ(std::get<WatchEvent>(*ParseWatchLine(Line("ADDED", kObject))),
-            (WatchEvent{WatchEventType::kAdded, kObject, "7"}));
+            (WatchEvent{WatchEventType::kAdded, Json::parse(kObject), "7"}));
   EXPECT_EQ(std::get<WatchEvent>(*ParseWatchLine(Line("MODIFIED", kObject))).type,
             WatchEventType::kModified);
   EXPECT_EQ(std::get<WatchEvent>(*ParseWatchLine(Line("DELETED", kObject))).type,
@@ -35,8 +36,8 @@ TEST(WatchLine, ReadsBookmarksAndErrors) {
 
 TEST(WatchLine, RejectsWhatIsNotAnEvent) {
   const std::pair<std::string, const char*> lines[] = {
-      {"{", "not valid JSON"},
-      {"[]", "not a JSON object"},
+      {"{", "ends at line 1, column 2"},
+      {"[]", "no type"},
       {"{}", "no type"},
       {R"({"type": "ADDED"})", "no object"},
       {R"({"type": 1, "object": {}})", "no type"},
@@ -46,8 +47,7 @@ TEST(WatchLine, RejectsWhatIsNotAnEvent) {
       {Line("ADDED", R"({"metadata": {"resourceVersion": "a b"}})"), "resourceVersion"},
       {Line("ADDED", R"({"metadata": {"resourceVersion": ")" + std::string(65, '1') + "\"}}"),
        "resourceVersion"},
-      {Line("CHANGED", kObject), "unknown type \"CHANGED\""},
-      {R"({"type": "ADDED", "type": "DELETED", "object": {}})", "unique keys"},
+      {Line("CHANGED", kObject), "unknown type"},
   };
   for (const auto& [line, problem] : lines) {
     const auto parsed = ParseWatchLine(line);
@@ -63,7 +63,7 @@ TEST(ListPage, ReadsItems) {
                         kObject + R"(, {"b": 1}]})",
                     2);
   ASSERT_TRUE(page) << page.error().message;
-  EXPECT_THAT(page->objects, ElementsAre(kObject, R"({"b": 1})"));
+  EXPECT_THAT(page->objects, ElementsAre(Json::parse(kObject), Json({{"b", 1}})));
   EXPECT_EQ(page->resource_version, "9");
   EXPECT_EQ(page->next, "abc=");
 }
