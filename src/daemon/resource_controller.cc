@@ -31,7 +31,7 @@ ResourceController::ResourceController(const Dependencies& deps, Entry entry,
           [observer = observer_](Hook hook, bool success, std::chrono::nanoseconds duration) {
             observer->OnHook(hook, success, duration);
           },
-          deps_.plugin.log, cancellation_)),
+          deps_.plugin.log, cancellation_, deps_.host)),
       server_(MakeServer()) {
   SetParts();
 }

@@ -107,6 +107,9 @@ Result<HookCall> PlanHook(Hook hook, const ResourceSpec& spec, std::span<const V
     std::vector<std::string> argv;
     for (const Template& argument : wanted->argv) argv.push_back(TRY(argument.Render(unit)));
     if (known.insert(argv).second) call.commands.push_back({std::string(unit.id), std::move(argv)});
+    for (const DeviceNode& node : unit.device->nodes) {
+      if (node.type == FileType::kBlock) call.disks.push_back({std::string(unit.id), node});
+    }
   }
   return call;
 }

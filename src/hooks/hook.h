@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -21,6 +22,12 @@ struct HookCommand {
   std::vector<std::string> argv;
 };
 
+/// A block device of a call, and the unit or device it belongs to.
+struct HookDisk {
+  std::string id;
+  DeviceNode node;
+};
+
 /// One call of a hook.
 struct HookCall {
   std::string resource = {};
@@ -30,6 +37,7 @@ struct HookCall {
   std::optional<std::chrono::milliseconds> patience = {};
   std::set<std::string> devices = {};      ///< the IDs of the devices whose state it changes
   std::vector<HookCommand> commands = {};  ///< none if the resource has no such hook
+  std::vector<HookDisk> disks = {};        ///< of the devices that `commands` are for
 };
 
 /// Plans the call for the units of a container, or for devices in case of kRelease: the program
@@ -41,10 +49,13 @@ struct HookOutcome {
   Status status;        ///< kPrecondition and why, of the first command that failed
   std::string id = {};  ///< the unit or device of that command
   std::vector<UniqueFd> left_behind = {};  ///< see SubprocessResult
+  /// If opening a disk hangs: readable when it has ended. Otherwise null.
+  std::shared_ptr<const UniqueFd> opening = {};
 };
 
-/// Runs the commands in parallel, and blocks until all have ended, or were stopped at `deadline`,
-/// which takes two more seconds at most. After a failure no further command starts.
+/// Runs the commands in parallel, without checking the disks, and blocks until all have ended, or
+/// were stopped at `deadline`, which takes two more seconds at most. After a failure no further
+/// command starts.
 HookOutcome RunHook(const HookCall& call, std::chrono::steady_clock::time_point deadline,
                     const Cancellation& cancellation);
 

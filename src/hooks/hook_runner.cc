@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "base/format.h"
+#include "hooks/disk_check.h"
 
 namespace patchbay {
 namespace {
@@ -45,17 +46,32 @@ bool Touches(const HookCall& call, const std::set<std::string>& devices) {
 }  // namespace
 
 HookRunner::HookRunner(OnResult on_result, Log& log,
-                       std::shared_ptr<const Cancellation> cancellation)
+                       std::shared_ptr<const Cancellation> cancellation, HostRoot host)
     : on_result_(std::move(on_result)),
       log_(log),
       cancellation_(std::move(cancellation)),
+      host_(std::move(host)),
       pool_(kHookThreads) {}
 
 struct HookRunner::Execution {
   HookCall call;
+  Time begin_by;
   Time end_by;
   std::chrono::nanoseconds took{};
   HookOutcome outcome = {};
+
+  void Run(const HostRoot& host, const std::shared_ptr<const Cancellation>& cancellation) {
+    const auto start = steady_clock::now();
+    outcome = CheckDisks(call, host, std::min(end_by, start + call.timeout), cancellation);
+    const auto checked = steady_clock::now();
+    if (outcome.status && begin_by < checked) {
+      outcome.status = Fail(ErrorKind::kPrecondition, "too little time is left to run it");
+    }
+    if (outcome.status) {
+      outcome = RunHook(call, std::min(end_by, checked + call.timeout), *cancellation);
+    }
+    took = steady_clock::now() - start;
+  }
 };
 
 HookRunner::~HookRunner() {
@@ -177,16 +193,11 @@ std::vector<HookRunner::Queue::iterator> HookRunner::Due() {
 
 /// Returns false if no thread is available.
 bool HookRunner::Start(Queue::iterator at) {
-  const auto execution = std::make_shared<Execution>(Execution{at->second.call, at->second.end_by});
+  const auto execution = std::make_shared<Execution>(
+      Execution{at->second.call, at->second.begin_by, at->second.end_by});
   const bool begun =
-      pool_.Run({.work =
-                     [execution, cancellation = cancellation_] {
-                       const auto start = steady_clock::now();
-                       const HookCall& call = execution->call;
-                       execution->outcome = RunHook(
-                           call, std::min(execution->end_by, start + call.timeout), *cancellation);
-                       execution->took = steady_clock::now() - start;
-                     },
+      pool_.Run({.work = [execution, host = host_,
+                          cancellation = cancellation_] { execution->Run(host, cancellation); },
                  .then = [this, serial = at->first, execution] { OnExecuted(serial, *execution); },
                  .needs_thread = true});
   if (begun) at->second.state = State::kRunning;
@@ -199,8 +210,8 @@ void HookRunner::OnExecuted(std::uint64_t serial, Execution& execution) {
   const Done done = std::exchange(queue_.at(serial).done, nullptr);
   lock.unlock();
   done(execution.outcome.status);
-  if (execution.outcome.left_behind.empty()) return OnOver(serial);
-  AwaitLeftBehind(serial, std::move(execution.outcome.left_behind));
+  if (execution.outcome.left_behind.empty() && !execution.outcome.opening) return OnOver(serial);
+  AwaitLeftBehind(serial, std::move(execution.outcome));
 }
 
 void HookRunner::OnOver(std::uint64_t serial) {
@@ -226,22 +237,26 @@ void HookRunner::Report(Execution& execution) {
   }
 }
 
-/// Blocks the devices until programs that nothing can kill have ended, or this process ends.
-void HookRunner::AwaitLeftBehind(std::uint64_t serial, std::vector<UniqueFd> left_behind) {
+/// Blocks the devices until programs that nothing can kill have ended, and a disk has opened, or
+/// this process ends.
+void HookRunner::AwaitLeftBehind(std::uint64_t serial, HookOutcome outcome) {
   {
     const std::lock_guard lock(mutex_);
     queue_.at(serial).state = State::kHanging;
   }
   changed_.notify_all();
-  auto programs = std::make_shared<std::vector<UniqueFd>>(std::move(left_behind));
+  auto hanging = std::make_shared<HookOutcome>(std::move(outcome));
   pool_.Run({.work =
-                 [programs, cancellation = cancellation_] {
+                 [hanging, cancellation = cancellation_] {
+                   std::vector<UniqueFd>& programs = hanging->left_behind;
                    while (!cancellation->triggered()) {
-                     std::erase_if(*programs, [](const UniqueFd& fd) { return HasEnded(fd); });
-                     if (programs->empty()) return;
+                     std::erase_if(programs, [](const UniqueFd& fd) { return HasEnded(fd); });
+                     if (programs.empty() && !hanging->opening) return;
                      std::vector<pollfd> fds = {{cancellation->fd(), POLLIN, 0}};
-                     for (const UniqueFd& fd : *programs) fds.push_back({fd.get(), POLLIN, 0});
+                     for (const UniqueFd& fd : programs) fds.push_back({fd.get(), POLLIN, 0});
+                     if (hanging->opening) fds.push_back({hanging->opening->get(), POLLIN, 0});
                      poll(fds.data(), fds.size(), -1);
+                     if (hanging->opening && fds.back().revents != 0) hanging->opening.reset();
                    }
                  },
              .then = [this, serial] { OnOver(serial); }});

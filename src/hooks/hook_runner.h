@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "hooks/hook.h"
+#include "os/host_root.h"
 #include "os/thread_pool.h"
 
 namespace patchbay {
@@ -21,7 +22,8 @@ namespace patchbay {
 /// Runs the hooks of one resource, each call on a thread of its own. Calls for the same device run
 /// one after the other in the order they came, so that a release ends before the next container
 /// gets the device. At most sixteen calls of kRelease run at once. If a program hangs in the
-/// kernel, the next call for its device waits. Waiting calls have no thread.
+/// kernel, the next call for its device waits. Waiting calls have no thread. No program runs for a
+/// disk in use, see disk_check.h.
 ///
 /// Thread-safe. The destructor does the same as End, but waits three seconds at most; no `done` is
 /// called after it.
@@ -32,7 +34,9 @@ class HookRunner {
   /// Receives the result of each call that had commands, before its `Done`; any thread.
   using OnResult = std::function<void(Hook, bool success, std::chrono::nanoseconds duration)>;
 
-  HookRunner(OnResult on_result, Log& log, std::shared_ptr<const Cancellation> cancellation);
+  /// `host` is where the disks of calls are looked up.
+  HookRunner(OnResult on_result, Log& log, std::shared_ptr<const Cancellation> cancellation,
+             HostRoot host = {});
   ~HookRunner();
   HookRunner(const HookRunner&) = delete;
   HookRunner& operator=(const HookRunner&) = delete;
@@ -67,7 +71,7 @@ class HookRunner {
   bool Start(Queue::iterator at);
   void OnExecuted(std::uint64_t serial, Execution& execution);
   void Report(Execution& execution);
-  void AwaitLeftBehind(std::uint64_t serial, std::vector<UniqueFd> left_behind);
+  void AwaitLeftBehind(std::uint64_t serial, HookOutcome outcome);
   void OnOver(std::uint64_t serial);
   void Complete(const Completions& completions);
   bool IsOver() const { return ending_ || cancellation_->triggered(); }
@@ -76,6 +80,7 @@ class HookRunner {
   const OnResult on_result_;
   Log& log_;
   const std::shared_ptr<const Cancellation> cancellation_;
+  const HostRoot host_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Queue queue_;  ///< the waiting and running calls in their order

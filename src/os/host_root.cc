@@ -56,6 +56,12 @@ std::int64_t Nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
+Failure FailOpen(std::string_view path, int error) {
+  Failure failure = FailErrno(Format("cannot open {}", path), error);
+  if (error == EACCES || error == EPERM) failure.value().kind = ErrorKind::kPrecondition;
+  return failure;
+}
+
 Failure NoRegularFile(const std::string& path) {
   return Fail(ErrorKind::kInvalid, path + " is not a regular file");
 }
@@ -201,10 +207,26 @@ Status HostRoot::TryOpen(std::string_view real_path) const {
   const UniqueFd fd(
       open(Local(real_path).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (fd || errno == EBUSY) return {};
-  const bool is_right_missing = errno == EACCES || errno == EPERM;
-  Failure failure = FailErrno(Format("cannot open {}", real_path), errno);
-  if (is_right_missing) failure.value().kind = ErrorKind::kPrecondition;
-  return failure;
+  return FailOpen(real_path, errno);
+}
+
+Result<bool> HostRoot::TryOpenExclusively(const HostNode& disk) const {
+  const UniqueFd fd(
+      open(Local(disk.path).c_str(), O_RDONLY | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd && errno == EBUSY) return false;
+  if (!fd) {
+    const bool has_no_device = errno == ENXIO || errno == ENODEV || errno == ENOMEDIUM;
+    Failure failure = FailOpen(disk.path, errno);
+    if (has_no_device) failure.value().kind = ErrorKind::kNotFound;
+    return failure;
+  }
+  struct stat info;
+  if (fstat(fd.get(), &info) != 0) return FailOpen(disk.path, errno);
+  if (!IsSameFile(disk, {"", TypeOf(info.st_mode), static_cast<unsigned>(major(info.st_rdev)),
+                         static_cast<unsigned>(minor(info.st_rdev)), info.st_ino})) {
+    return Fail(ErrorKind::kUnavailable, disk.path + " was replaced while it was opened");
+  }
+  return true;
 }
 
 Result<std::string> HostRoot::ReadFile(std::string_view host_path, std::size_t max_bytes) const {

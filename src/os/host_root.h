@@ -57,9 +57,9 @@ bool IsSameFile(const HostNode& a, const HostNode& b);
 /// file system is mounted. All paths passed in and returned are host paths. Links, including
 /// absolute ones, are resolved below the root and cannot lead out of it.
 ///
-/// A value type; thread-safe. Only TryOpen opens device nodes; all other methods open only
-/// directories and regular files. Methods access file systems, which can be slow or hang, so call
-/// them on the loop only if their comment permits it.
+/// A value type; thread-safe. Only TryOpen and TryOpenExclusively open device nodes; all other
+/// methods open only directories and regular files. Methods access file systems, which can be slow
+/// or hang, so call them on the loop only if their comment permits it.
 class HostRoot {
  public:
   /// The root of this process.
@@ -102,6 +102,11 @@ class HostRoot {
   /// in a driver, so call this only if the configuration requests it. Fails with kPrecondition if
   /// this process lacks the permission, and with kNotFound or kUnavailable for other errors.
   Status TryOpen(std::string_view real_path) const;
+
+  /// Opens a resolved block device for reading and exclusively, without blocking, and closes it.
+  /// Returns false if it is busy, which includes a partition or a volume on it. Fails like TryOpen,
+  /// and with kNotFound also for a node without a device, kUnavailable if the node was replaced.
+  Result<bool> TryOpenExclusively(const HostNode& disk) const;
 
   /// Returns the content of a regular file. Fails with kInvalid for any other file type and for a
   /// file of more than `max_bytes`, and with kNotFound also for a sysfs file whose device was

@@ -101,6 +101,18 @@ TEST_F(PlanHookTest, RejectsUnknownIds) {
   EXPECT_THAT(call.error().message, HasSubstr("no device \"sdx\""));
 }
 
+TEST_F(PlanHookTest, NamesTheBlockDevicesOfAHookThatExists) {
+  Device disk{.id = "sda", .nodes = {}};
+  disk.nodes.push_back({.path = "/dev/sda", .real_path = "/dev/sda", .type = FileType::kBlock});
+  disk.nodes.push_back({.path = "/dev/sg0", .real_path = "/dev/sg0", .type = FileType::kCharacter});
+  const Variables variables = VariablesOf(disk);
+  EXPECT_THAT(PlanHook(Hook::kRelease, spec_, {&variables, 1})->disks, IsEmpty());
+  spec_.release = MakeHook({"/bin/wipe"});
+  const auto call = PlanHook(Hook::kRelease, spec_, {&variables, 1});
+  ASSERT_THAT(call->disks, SizeIs(1));
+  EXPECT_EQ(call->disks[0].node, disk.nodes[0]);
+}
+
 TEST_F(PlanHookTest, RejectsMissingVariables) {
   spec_.pre_start = MakeHook({"/bin/wipe", "{shelf}"});
   const auto call = Plan(Hook::kPreStart, {"sda"});
