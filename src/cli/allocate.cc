@@ -22,6 +22,7 @@ using Json = nlohmann::ordered_json;
 struct Allocated {
   ContainerResponse response;
   std::vector<HookCall> hooks;
+  std::string notes;
   Api api = Api::kDevicePlugin;
 };
 
@@ -118,7 +119,7 @@ Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model)
   std::vector<HookCall> hooks = TRY(HooksFor(*snapshot, ids));
   const Api api = snapshot->spec->api;
   if (api == Api::kDra) response.annotations.clear();  // CDI has none for containers
-  return Allocated{std::move(response), std::move(hooks), api};
+  return Allocated{std::move(response), std::move(hooks), NotesText(*snapshot, ids), api};
 }
 
 }  // namespace
@@ -128,6 +129,7 @@ int RunAllocate(const Arguments& arguments, Streams streams) {
   if (!model) return kFailed;
   const auto allocated = AllocateOnHost(arguments, *model);
   if (!allocated) return ReportFailure(allocated.error(), streams);
+  streams.err << allocated->notes;
   if (arguments.output != Output::kTable) {
     streams.out << ObjectText(AllocatedJson(*allocated), arguments.output);
     return kOk;

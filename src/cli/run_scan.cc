@@ -152,6 +152,18 @@ std::string WhyUnhealthy(const Snapshot& snapshot) {
   return Format("the device \"{}\" is unhealthy: {}", sick->device->id, sick->reason);
 }
 
+std::string NotesText(const Snapshot& snapshot, const std::vector<std::string>& ids) {
+  std::string text;
+  for (const DeviceNote& note : snapshot.notes) {
+    const bool is_wanted = ids.empty() || std::ranges::any_of(ids, [&](const std::string& id) {
+                             const ListedDevice* const listed = FindAdvertised(snapshot, id).listed;
+                             return listed != nullptr && listed->device->id == note.device;
+                           });
+    if (is_wanted) text += Format("note: {}: {}\n", Printable(note.device), Printable(note.text));
+  }
+  return text;
+}
+
 std::vector<std::string> HealthyUnits(const Snapshot& snapshot, std::size_t count) {
   const bool has_slots = snapshot.spec->api == Api::kDra;
   const int units_of_device = has_slots ? 1 : snapshot.spec->replicas;

@@ -46,6 +46,10 @@ Result<std::vector<Inspection>> RunScan(const Model& model, const InspectOptions
 /// unhealthy: …`. Empty if all devices are healthy.
 std::string WhyUnhealthy(const Snapshot& snapshot);
 
+/// Returns the notes on the devices with these advertised IDs, or on all if there are none: a line
+/// for each.
+std::string NotesText(const Snapshot& snapshot, const std::vector<std::string>& ids);
+
 /// Returns the advertised IDs of the first `count` healthy units of a resource, or of all healthy
 /// units if there are fewer. As in a claim, each is of another device if DRA serves the resource.
 std::vector<std::string> HealthyUnits(const Snapshot& snapshot, std::size_t count);

@@ -1,10 +1,11 @@
 // Each method of ContainerCompiler compiles one part of a resource into the ResourceSpec. Invalid
 // values are reported and left out, so that the other ones are still checked.
 //
-// Every path in the container is recorded as a Target. AddTarget warns if two host paths can map to
-// the same one: if a container can get several devices, if a device can have several nodes, or if
-// two entries have the same path. The first two checks need all matches, so they are skipped if a
-// match is invalid.
+// Every path in the container is recorded as a ConfiguredPath. CheckPath warns if two host paths
+// can map to the same one: if a container can get several devices, if a device can have several
+// nodes, or if two entries have the same path. The first two checks need all matches, so they are
+// skipped if a match is invalid. What is left, clashes of nodes with mounts and of paths with their
+// ancestors, is found by the rule of Allocate.
 
 #include "config/container.h"
 
@@ -14,16 +15,26 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/path.h"
 #include "config/drm_nodes.h"
 #include "config/foreign_syntax.h"
 #include "config/match.h"
 #include "config/normalize.h"
+#include "config/path_clashes.h"
 #include "model/validators.h"
 
 namespace patchbay {
 namespace {
 
 using Check = Problem (*)(const TemplateShape&);
+
+/// Returns whether the path is /sys/fs/cgroup or below it.
+bool IsInCgroups(const Template& path) {
+  return (FollowLink("/", ShapeOf(path).text) + "/").starts_with("/sys/fs/cgroup/");
+}
+
+/// The path in the container of a device_node without paths.
+Template MatchedPath() { return Template::Compile("{path}").value(); }
 
 /// Compiles the parts of one resource, one part per method.
 class ContainerCompiler {
@@ -34,19 +45,12 @@ class ContainerCompiler {
 
   void DeviceNodes(std::span<const MatchDraft* const> drafts);
   void Mounts();
+  void PathClashes();
   void Env();
   void Annotations();
   void CdiDevices();
 
  private:
-  /// A path in the container and its source on the host.
-  struct Target {
-    Template container;
-    std::optional<Template> host;  ///< absent: a node of the device
-    SourceLocation place;
-    const void* group = nullptr;  ///< targets for the same devices; null: for all devices
-  };
-
   std::optional<Template> Compile(const Text& text) {
     WarnOfForeignVariable(text, *scope_, reporter_);
     return CompileTemplate(text, *scope_, reporter_);
@@ -54,8 +58,12 @@ class ContainerCompiler {
   std::optional<Template> Checked(const Text& text, Check check, Code code, std::string_view hint);
   std::optional<Template> Path(const std::optional<TemplateText>& text, Check check);
   DeviceNodeSpec DeviceNode(const DeviceNodeDraft& draft, const void* group);
+  void CheckDrmNames(const DeviceNodeSpec& node, const SourceLocation& place);
   void CheckChoiceOfNode(const Template& host_path, const TemplateText& text);
-  void AddTarget(Target target);
+  void CheckPath(const ConfiguredPath& target);
+  void ReportClash(const SourceLocation& place, std::string message, std::string hint) {
+    reporter_.Report(Code::kContainerPathClash, place, std::move(message), std::move(hint));
+  }
   bool CanHoldSeveral() const;
   bool NodesCanClash(const Template& container) const;
 
@@ -64,7 +72,8 @@ class ContainerCompiler {
   std::vector<const MatchSpec*> matches_;  ///< that find these devices
   Reporter& reporter_;
   ResourceSpec& spec_;
-  std::vector<Target> targets_;
+  std::vector<ConfiguredPath> paths_;
+  bool has_same_path_ = false;  ///< reported
 };
 
 std::optional<Template> ContainerCompiler::Checked(const Text& text, Check check, Code code,
@@ -98,41 +107,44 @@ bool ContainerCompiler::NodesCanClash(const Template& container) const {
          });
 }
 
-void ContainerCompiler::AddTarget(Target target) {
+/// `target` has a container_path of its own, or is a mount.
+void ContainerCompiler::CheckPath(const ConfiguredPath& target) {
   const bool host_differs = !target.host || IsUniquePerDevice(*target.host);
   if (host_differs && !IsUniquePerDevice(target.container) && CanHoldSeveral()) {
-    reporter_.Report(Code::kContainerPathClash, target.place,
-                     "a container with two devices would get both at this path, so it is rejected",
-                     "add a variable such as {slot} or {name}, or set max_per_container = 1");
+    ReportClash(target.place,
+                "a container with two devices would get both at this path, so it is rejected",
+                "add a variable such as {slot} or {name}, or set max_per_container = 1");
   }
   if (!target.host && NodesCanClash(target.container)) {
-    reporter_.Report(
-        Code::kContainerPathClash, target.place,
+    ReportClash(
+        target.place,
         "a device with several nodes would have all of them at this path, so it is rejected",
         "add a variable that differs, such as {name} or a named group; this is harmless if every "
         "device has one node");
   }
-  for (const Target& other : targets_) {
-    if (other.container != target.container || (target.host && other.host == target.host)) continue;
+  for (const ConfiguredPath& other : paths_) {
+    if (other.kind != target.kind || other.container != target.container ||
+        (target.host && other.host == target.host)) {
+      continue;
+    }
     const bool is_same_device =
         target.group == nullptr || other.group == nullptr || target.group == other.group;
     if (is_same_device && other.host == target.host) continue;
     if (!is_same_device) {
       if (spec_.max_per_container == 1 || IsUniquePerDevice(target.container)) continue;
-      reporter_.Report(
-          Code::kContainerPathClash, target.place,
+      ReportClash(
+          target.place,
           Format("a container with devices of two matches would get both at this path, as at {}, "
                  "so it is rejected",
                  Where(other.place)),
           "use another container_path for one of the two, or set max_per_container = 1");
       break;
     }
-    reporter_.Report(Code::kContainerPathClash, target.place,
-                     "this path in the container is already used at " + Where(other.place),
-                     "use another container_path for one of the two");
+    has_same_path_ = true;
+    ReportClash(target.place, "this path in the container is already used at " + Where(other.place),
+                "use another container_path for one of the two");
     break;
   }
-  targets_.push_back(std::move(target));
 }
 
 /// Reports variables in `host_path` whose text comes from the device itself. With these, a
@@ -156,7 +168,7 @@ DeviceNodeSpec ContainerCompiler::DeviceNode(const DeviceNodeDraft& draft, const
   DeviceNodeSpec node;
   node.host_path = Path(draft.host_path, ProblemWithPath);
   if (node.host_path) CheckChoiceOfNode(*node.host_path, *draft.host_path);
-  node.container_path = Path(draft.container_path, ProblemWithContainerPath);
+  node.container_path = Path(draft.container_path, ProblemWithNodeTarget);
   node.optional = draft.optional;
   if (draft.permissions) {
     if (auto permissions = NormalizedPermissions(draft.permissions->value)) {
@@ -175,17 +187,37 @@ DeviceNodeSpec ContainerCompiler::DeviceNode(const DeviceNodeDraft& draft, const
     reporter_.Report(Code::kNoHostNode, draft.place, "devices of this resource have no device node",
                      "set host_path, or remove this device_node");
   }
+  ConfiguredPath path{PathKind::kNode, MatchedPath(), node.host_path, draft.place, group};
   if (node.container_path) {
-    AddTarget({*node.container_path, node.host_path, draft.container_path->place, group});
+    path.container = *node.container_path;
+    path.place = draft.container_path->place;
+    CheckPath(path);
+  } else if (node.host_path) {
+    path.container = *node.host_path;
+    path.place = draft.host_path->place;
   }
-  if (const auto drm = RenamedDrmNode(node, matches_)) {
-    reporter_.Report(Code::kRenamedDrmNode, draft.container_path->place,
-                     Format("{} is renamed in the container, but libdrm and VA-API open the node "
-                            "by its kernel name",
-                            *drm),
-                     "remove container_path, or keep the name: /dev/dri/{name}");
-  }
+  const bool is_complete = node.container_path.has_value() == draft.container_path.has_value() &&
+                           node.host_path.has_value() == draft.host_path.has_value();
+  if (is_complete) paths_.push_back(std::move(path));
+  CheckDrmNames(node, draft.container_path ? draft.container_path->place : draft.place);
   return node;
+}
+
+void ContainerCompiler::CheckDrmNames(const DeviceNodeSpec& node, const SourceLocation& place) {
+  const auto drm = RenamedDrmNode(node, matches_);
+  if (!drm) return;
+  if (!drm->is_link) {
+    return reporter_.Report(Code::kRenamedDrmNode, place,
+                            Format("{} is renamed in the container, but libdrm and VA-API open the "
+                                   "node by its kernel name",
+                                   drm->path),
+                            "remove container_path, or keep the name: /dev/dri/{name}");
+  }
+  reporter_.Report(
+      Code::kRenamedDrmNode, place,
+      Format("{} selects links, but libdrm and VA-API open the node by its kernel name", drm->path),
+      node.host_path ? "find the node by a match, with container_path = \"{real_path}\""
+                     : "set container_path = \"{real_path}\" in the device_node");
 }
 
 /// Compiles the nodes of single matches first, with the variables of that match, and then those of
@@ -209,7 +241,11 @@ void ContainerCompiler::DeviceNodes(std::span<const MatchDraft* const> drafts) {
     spec_.device_nodes.push_back(DeviceNode(node, &spec_));
   }
   const bool no_nodes = scope_->complete && !HasNodes(spec_);
-  if (spec_.device_nodes.empty() && !no_nodes) spec_.device_nodes.emplace_back();
+  if (spec_.device_nodes.empty() && !no_nodes) {
+    spec_.device_nodes.emplace_back();
+    CheckDrmNames(spec_.device_nodes.back(), draft_.place);
+    paths_.push_back({PathKind::kNode, MatchedPath(), std::nullopt, draft_.place, &spec_});
+  }
   matches_.clear();
   for (const MatchSpec& match : spec_.matches) matches_.push_back(&match);
 }
@@ -217,13 +253,29 @@ void ContainerCompiler::DeviceNodes(std::span<const MatchDraft* const> drafts) {
 void ContainerCompiler::Mounts() {
   for (const MountDraft& draft : draft_.mounts) {
     const auto host =
-        Path(draft.host_path, draft.container_path ? ProblemWithPath : ProblemWithContainerPath);
+        Path(draft.host_path, draft.container_path ? ProblemWithPath : ProblemWithMountTarget);
     const auto container =
-        draft.container_path ? Path(draft.container_path, ProblemWithContainerPath) : host;
+        draft.container_path ? Path(draft.container_path, ProblemWithMountTarget) : host;
     if (!host || !container) continue;
-    AddTarget(
-        {*container, host, (draft.container_path ? draft.container_path : draft.host_path)->place});
-    spec_.mounts.push_back({*host, *container, draft.read_only});
+    ConfiguredPath path{PathKind::kMount, *container, host,
+                        (draft.container_path ? draft.container_path : draft.host_path)->place};
+    CheckPath(path);
+    if (IsInCgroups(*container)) {
+      ReportClash(path.place, "the container runtime mounts the cgroups of the container here",
+                  "mount it at another path, or give the pod the host's cgroups in its own spec");
+    }
+    paths_.push_back(std::move(path));
+    spec_.mounts.push_back({*host, *container, draft.read_only, draft.optional});
+  }
+}
+
+void ContainerCompiler::PathClashes() {
+  if (has_same_path_ || !scope_->complete) return;
+  // Allocate rejects the clashes of files that are too large for this.
+  if (spec_.matches.size() * paths_.size() > 100'000) return;
+  for (const MatchSpec& match : spec_.matches) {
+    const void* const group = match.device_nodes.empty() ? static_cast<void*>(&spec_) : &match;
+    if (ReportPathClash(paths_, match, group, reporter_)) return;
   }
 }
 
@@ -269,6 +321,7 @@ void CompileContainer(const ResourceDraft& draft, std::span<const MatchDraft* co
   ContainerCompiler compiler(draft, scope, reporter, spec);
   compiler.DeviceNodes(matches);
   compiler.Mounts();
+  compiler.PathClashes();
   compiler.Env();
   compiler.Annotations();
   compiler.CdiDevices();

@@ -74,7 +74,7 @@ constexpr CodeInfo kCodes[] = {
     {Code::kMissingVariable, "missing-variable", kWarning,
      "all devices of a match lack a variable that a template needs"},
     {Code::kContainerPathClash, "container-path-clash", kWarning,
-     "two host paths can map to the same container path"},
+     "two host paths can map to the same container path, or one hides the other"},
     {Code::kRenamedDrmNode, "renamed-drm-node", kWarning,
      "graphics libraries look for the node under the kernel's name"},
     {Code::kSharedNode, "shared-node", kWarning, "two resources claim the same path or device"},

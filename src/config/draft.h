@@ -155,6 +155,7 @@ struct MountDraft : Draft {
   std::optional<TemplateText> host_path;
   std::optional<TemplateText> container_path;
   bool read_only = true;
+  bool optional = false;
 };
 
 struct HealthDraft : Draft {

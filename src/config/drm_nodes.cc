@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "config/match.h"
+#include "config/path_checks.h"
 
 namespace patchbay {
 namespace {
@@ -16,6 +17,24 @@ constexpr std::string_view kSamples[] = {"renderD128", "renderD129", "card0", "c
 
 bool IsDrmName(std::string_view path) {
   return path.starts_with("/dev/dri/renderD") || path.starts_with("/dev/dri/card");
+}
+
+/// Returns a pattern of the match that selects only links below /dev/dri, such as those in by-path.
+std::optional<std::string> DrmLinksOf(const MatchSpec& match) {
+  const auto is_of_links = [](const auto& pattern) {
+    return pattern.fixed_directory().starts_with(kDirectory) &&
+           pattern.fixed_directory() != kDirectory;
+  };
+  if (const auto* globs = std::get_if<PathSource>(&match.source)) {
+    for (const Glob& glob : globs->globs) {
+      const auto only = OnlyPath(glob);
+      const bool is_link = only && only->starts_with(kDirectory) && !IsDrmName(*only);
+      if (is_link || is_of_links(glob)) return glob.text();
+    }
+  }
+  const auto* regex = std::get_if<RegexSource>(&match.source);
+  return regex != nullptr && is_of_links(regex->regex) ? std::optional(regex->regex.text())
+                                                       : std::nullopt;
 }
 
 std::optional<std::string> DrmNodeOf(const MatchSpec& match) {
@@ -56,19 +75,26 @@ bool MayKeepName(const Template& container) {
 
 }  // namespace
 
-std::optional<std::string> RenamedDrmNode(const DeviceNodeSpec& node,
-                                          std::span<const MatchSpec* const> matches) {
-  if (!node.container_path) return std::nullopt;
-  const std::string& container = node.container_path->text();
+std::optional<RenamedDrm> RenamedDrmNode(const DeviceNodeSpec& node,
+                                         std::span<const MatchSpec* const> matches) {
+  const std::string container = node.container_path ? node.container_path->text() : "";
   if (node.host_path) {
     const std::string& host = node.host_path->text();
-    if (!IsDrmName(host) || host == container) return std::nullopt;
-    return host;
+    if (host.starts_with(kDirectory) && !IsDrmName(host) && node.host_path->fields().empty()) {
+      return RenamedDrm{host, true};
+    }
+    const bool is_renamed = node.container_path && IsDrmName(host) && host != container;
+    return is_renamed ? std::optional(RenamedDrm{host}) : std::nullopt;
   }
+  if (container.starts_with("{real_path}")) return std::nullopt;
+  for (const MatchSpec* match : matches) {
+    if (auto links = DrmLinksOf(*match)) return RenamedDrm{*std::move(links), true};
+  }
+  if (!node.container_path) return std::nullopt;
   if (MayKeepName(*node.container_path)) return std::nullopt;
   for (const MatchSpec* match : matches) {
     auto path = DrmNodeOf(*match);
-    if (path && *path != container) return path;
+    if (path && *path != container) return RenamedDrm{*std::move(path)};
   }
   return std::nullopt;
 }

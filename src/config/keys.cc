@@ -277,6 +277,10 @@ constexpr Key<MountDraft> kMountKeys[] = {
     KeyFor<&MountDraft::read_only>({.name = "read_only",
                                     .default_value = "true",
                                     .meaning = "whether the mount is read-only"}),
+    KeyFor<&MountDraft::optional>({.name = "optional",
+                                   .default_value = "false",
+                                   .meaning = "whether the mount is left out if the host does not "
+                                              "have host_path"}),
 };
 
 }  // namespace

@@ -318,7 +318,8 @@ std::optional<GroupPlan> GroupPlanner::PlanOfMounts(const PathPatterns& mounts) 
   match.type = "any";
   plan.nodes.emplace_back();
   const auto mount = [](const PathPattern& part, const std::string& host, const std::string& base) {
-    return NewMount{{}, host, ContainerPath(*part.path, base), part.path->read_only};
+    return NewMount{
+        {}, host, ContainerPath(*part.path, base), part.path->read_only, part.path->optional};
   };
   plan.mounts.push_back(first.is_literal() ? mount(first, EscapedForTemplate(*first.pattern.path),
                                                    EscapedForTemplate(first.name()))
@@ -345,12 +346,13 @@ bool GroupPlanner::AddMounts(const PathPatterns& mounts, bool has_glob, GroupPla
     NewMount mount{{},
                    EscapedForTemplate(*part.pattern.path),
                    ContainerPath(*part.path, EscapedForTemplate(part.name())),
-                   part.path->read_only};
-    mount.notes.push_back(
-        part.path->optional
-            ? "Difference: this mount is no longer optional; its path must exist."
-            : "Difference: if the path is missing, generic-device-plugin advertises no devices; in "
-              "Patchbay, the container does not start.");
+                   part.path->read_only,
+                   part.path->optional};
+    if (!part.path->optional) {
+      mount.notes.push_back(
+          "Difference: if the path is missing, generic-device-plugin advertises no devices; in "
+          "Patchbay, the container does not start.");
+    }
     if (has_glob) {
       mount.notes.push_back(
           Format("Difference: the limit of {} is not enforced.", part.path->limit));

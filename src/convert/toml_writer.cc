@@ -104,6 +104,7 @@ void WriteMount(const NewMount& mount, Lines lines) {
   lines.Key("host_path", mount.host_path);
   lines.Key("container_path", mount.container_path);
   lines.Raw("read_only", mount.read_only ? "true" : "false");
+  if (mount.optional) lines.Raw("optional", "true");
 }
 
 void WriteResource(const NewResource& resource, std::string& out) {

@@ -43,6 +43,7 @@ struct NewMount {
   std::string host_path = {};
   std::string container_path = {};
   bool read_only = true;
+  bool optional = false;
   bool operator==(const NewMount&) const = default;
 };
 

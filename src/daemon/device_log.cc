@@ -50,6 +50,14 @@ void LogDeviceChanges(Log& log, const Snapshot* before, const Snapshot& after) {
       case Change::Kind::kAccepted:
         log.Info("device no longer rejected", {{"resource", resource}, {"path", change.device}});
         break;
+      case Change::Kind::kMoved:
+        log.Warning("device ID moved to another node",
+                    {{"resource", resource}, {"device", change.device}, {"reason", change.reason}});
+        break;
+      case Change::Kind::kNote:
+        log.Warning("device needs attention",
+                    {{"resource", resource}, {"device", change.device}, {"reason", change.reason}});
+        break;
       case Change::Kind::kMissingMount:
         log.Warning("mount source is missing",
                     {{"resource", resource}, {"path", change.device}, {"reason", change.reason}});

@@ -15,11 +15,13 @@
 #include "base/format.h"
 #include "base/sort_runs.h"
 #include "discovery/device_id.h"
+#include "discovery/device_notes.h"
 #include "discovery/device_rules.h"
 #include "discovery/extra_nodes.h"
 #include "discovery/grouping.h"
 #include "discovery/numa.h"
 #include "discovery/sources.h"
+#include "discovery/vfio.h"
 
 namespace patchbay {
 namespace {
@@ -223,6 +225,8 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   for (Candidate& candidate : found) devices.push_back(std::move(candidate.device));
   discovery.devices = DeviceList(std::move(devices));
   FindMissing(spec, request.node_name, scan, discovery);
+  FindBlockedGroups(scan, discovery);
+  FindNotes(spec, request.node_name, scan, discovery);
   discovery.directories.insert(scan.directories().begin(), scan.directories().end());
   // Directory entries have no order. Sorted, so that equal rejections are not a change.
   std::stable_sort(scan.rejected().begin(), scan.rejected().end(),

@@ -17,9 +17,11 @@ struct Discovery {
   std::vector<Rejection> rejected;
   std::set<std::string> directories;  ///< to watch for changes; host paths without links
   bool complete = true;               ///< whether everything could be read
-  /// Why a device node that containers need is missing, by device ID; see discovery/extra_nodes.h.
-  std::map<std::string, std::string, std::less<>> missing_nodes = {};
+  /// Why a device that was found is unhealthy, by its ID: a node that containers need is missing,
+  /// see discovery/extra_nodes.h, or VFIO cannot use it, see discovery/vfio.h.
+  std::map<std::string, std::string, std::less<>> unusable = {};
   std::vector<MissingMount> missing_mounts = {};
+  std::vector<DeviceNote> notes = {};  ///< see discovery/device_notes.h
   /// For ScanRequest::owned_before of the next scan.
   std::shared_ptr<const OwnedNodes> owned = {};
   std::vector<MatchReport> reports = {};  ///< one for each match, if requested

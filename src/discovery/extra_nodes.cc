@@ -1,9 +1,6 @@
 #include "discovery/extra_nodes.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <unordered_map>
 
@@ -21,18 +18,6 @@ constexpr std::size_t kMaxMissingMounts = 100;
 bool Uses(const Template& path, std::string_view name) {
   return std::any_of(path.fields().begin(), path.fields().end(),
                      [&](const Template::Field& field) { return field.name == name; });
-}
-
-bool IsInContainer() {
-  return std::getenv("KUBERNETES_SERVICE_HOST") != nullptr || access("/.dockerenv", F_OK) == 0 ||
-         access("/run/.containerenv", F_OK) == 0;
-}
-
-/// Returns whether a path that is missing here is missing on the host.
-bool IsOfHost(const HostRoot& host, const std::string& path) {
-  static const bool is_in_container = IsInContainer();
-  return !is_in_container || host.Local("/") != "/" || path.starts_with("/dev/") ||
-         path.starts_with("/sys/");
 }
 
 std::string ProblemWithNode(const std::string& path, ScanContext& scan) {
@@ -54,7 +39,7 @@ std::string ProblemWithNode(const std::string& path, ScanContext& scan) {
 }
 
 std::string ProblemWithMount(const std::string& path, ScanContext& scan) {
-  if (!IsOfHost(scan.host(), path)) return "";
+  if (!scan.host().CanSee(path)) return "";
   const auto source = scan.host().Resolve(path);
   if (source) return "";
   return Format(
@@ -130,10 +115,11 @@ void FindMissing(const ResourceSpec& spec, const std::string& node_name, ScanCon
       if (!node.host_path || node.optional) continue;
       nodes.ForEachProblem(*node.host_path, variables,
                            [&](const std::string&, const std::string& problem) {
-                             discovery.missing_nodes.try_emplace(device.id, problem);
+                             discovery.unusable.try_emplace(device.id, problem);
                            });
     }
     for (const MountSpec& mount : spec.mounts) {
+      if (mount.optional) continue;
       mounts.ForEachProblem(mount.host_path, variables,
                             [&](const std::string& path, const std::string& problem) {
                               if (missing_mounts.size() < kMaxMissingMounts)

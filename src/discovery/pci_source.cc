@@ -1,13 +1,16 @@
 #include "discovery/conditions.h"
 #include "discovery/sources.h"
 #include "discovery/sysfs_device.h"
+#include "discovery/vfio.h"
 
 namespace patchbay {
 namespace {
 
-/// Returns the syspath of the VFIO group of a function, if it has one. Containers access such a
-/// function through the node of its IOMMU group, which is elsewhere in sysfs.
+/// Returns the syspath of the VFIO group of a function on VFIO. Containers access such a function
+/// through the node of its IOMMU group, which is elsewhere in sysfs. It gives nothing for a
+/// function of the same group that has another driver, or none.
 std::vector<std::string> VfioGroup(const SysfsDevice& device, const ScanContext& scan) {
+  if (!IsOnVfio(device, scan.sysfs())) return {};
   const auto group = scan.sysfs().Attribute(device.path, "iommu_group");
   if (!group) return {};
   for (const std::string_view prefix : {"/sys/class/vfio/", "/sys/class/vfio/noiommu-"}) {

@@ -45,6 +45,19 @@ bool IsUsbInterface(const SysfsDevice& device) {
   return device.subsystem == kUsb && IsInterfaceName(device.name);
 }
 
+std::string WhyNodeIsMissing(const SysfsDevice& device) {
+  if (device.number) return "";
+  if (device.subsystem == "block") {
+    return "it has no node: with NVMe multipath, a controller has only paths to its disks; match "
+           "the "
+           "disks themselves, by path or with udev, and without pci";
+  }
+  for (const std::string_view subsystem : {"sound", "input", "drm"}) {
+    if (device.subsystem == subsystem) return "it has no node";
+  }
+  return "";
+}
+
 Sysfs::Sysfs(HostRoot host, OnUnreadable on_unreadable)
     : host_(std::move(host)),
       on_unreadable_(std::move(on_unreadable)),

@@ -35,6 +35,11 @@ struct SysfsDevice {
 bool IsUsbDevice(const SysfsDevice& device);
 bool IsUsbInterface(const SysfsDevice& device);
 
+/// Returns why a container gets nothing with a device that has no node although others of its
+/// subsystem do: a path of NVMe multipath, a sound card, an input device, a connector of a graphics
+/// card. Empty for any other device.
+std::string WhyNodeIsMissing(const SysfsDevice& device);
+
 /// Syspaths, sorted and unique, and the places that could not be read.
 struct SysfsPaths {
   std::vector<std::string> paths;

@@ -50,7 +50,7 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
   Device found;
   found.values = scan.ancestries().ValuesOf(device);
   found.numa_node = NumaNode(scan.host(), device.self().path);
-  std::vector<UnfitPart> unfit;
+  std::vector<UnfitPart> unfit, without_node;
   bool any = false, any_excluded = false;
   std::string interface;
   for (const std::string& path : members) {
@@ -66,7 +66,11 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
       unfit.push_back({&member->self(), std::move(*unmet)});
       continue;
     }
-    any = true;
+    if (std::string why = WhyNodeIsMissing(member->self()); !why.empty()) {
+      without_node.push_back({&member->self(), std::move(why)});
+    } else {
+      any = true;
+    }
     if (member->self().subsystem == "net") {
       if (!interface.empty()) {
         scan.report().Drop(
@@ -95,6 +99,8 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
                  identity));
     }
   }
+  // These count only together with other parts, for their values.
+  if (!any) unfit.insert(unfit.end(), without_node.begin(), without_node.end());
   DropParts(identity, device.self(), any, unfit, scan.report());
   if (!any || (any_excluded && found.nodes.empty())) return;
   if (!scan.Take(device.self())) return;

@@ -70,6 +70,9 @@ void ScanSource(const UdevPattern& udev, ScanContext& scan) {
     } else {
       why = scan.FirstMismatch(device);
     }
+    if (std::string no_node = WhyNodeIsMissing(device.self()); !why && !no_node.empty()) {
+      why = std::move(no_node);
+    }
     if (why) {
       const SysfsDevice& self = device.self();
       scan.report().Drop({{"", {self.node.empty() ? self.path : self.node}, self.path},

@@ -43,50 +43,16 @@ std::string JoinPermissions(std::string_view a, std::string_view b) {
   return joined;
 }
 
-/// An upper bound for the size of the serialized response in bytes.
-std::size_t BytesOf(const ContainerResponse& response) {
-  constexpr std::size_t kTags = 24;  // and lengths of an entry and its fields
-  std::size_t bytes = 0;
-  for (const auto* pairs : {&response.envs, &response.annotations}) {
-    for (const auto& [key, value] : *pairs) bytes += key.size() + value.size() + kTags;
-  }
-  for (const auto& mount : response.mounts) {
-    bytes += mount.container_path.size() + mount.host_path.size() + kTags;
-  }
-  for (const auto& device : response.devices) {
-    bytes += device.container_path.size() + device.host_path.size() + kTags;
-  }
-  for (const std::string& name : response.cdi_devices) bytes += name.size() + kTags;
-  return bytes;
-}
-
-/// Otherwise the kubelet or the kernel rejects it later, with an error that names no cause.
-Status CheckSizes(const ContainerResponse& response) {
-  constexpr std::string_view kCure =
-      "set a lower max_per_container, or pass less data for each device";
-  for (const auto& [name, value] : response.envs) {
-    const std::size_t bytes = name.size() + 1 + value.size();
-    if (bytes <= kMaxEnv) continue;
-    return Fail(ErrorKind::kInvalid, Format("the environment variable \"{}\" would have {} bytes, "
-                                            "and the limit of the kernel is {}; {}",
-                                            Truncate(name, 100), bytes, kMaxEnv, kCure));
-  }
-  if (BytesOf(response) <= kMaxResponse) return {};
-  return Fail(ErrorKind::kInvalid, Format("the container would get {} bytes of paths, env and "
-                                          "annotations, and the kubelet accepts at most {}; {}",
-                                          BytesOf(response), kMaxResponse, kCure));
-}
-
-Result<std::string> RenderContainerPath(const Template& path, const Variables& variables) {
-  return RenderPath(path, variables, "container_path", ProblemWithContainerPath);
-}
-
 /// Renders the file that the probe of a device reads, if it reads one.
 Status CheckProbe(const ResourceSpec& spec, const Variables& variables) {
   if (!spec.health) return {};
   const auto* file = std::get_if<FileProbe>(&spec.health->kind);
   if (file != nullptr) TRY(RenderPath(file->path, variables, "health.file"));
   return {};
+}
+
+HostNode HostNodeOf(const DeviceNode& node) {
+  return {node.real_path, node.type, node.major, node.minor, node.inode};
 }
 
 /// Builds the response of one container, device by device.
@@ -155,39 +121,59 @@ class ResponseBuilder {
     if (node.host_path) {
       const std::string host_path =
           TRY(RenderPath(*node.host_path, variables, "host_path", ProblemWithNodePath));
-      return AddDeviceNode(node, host_path, context_.resolve(host_path), variables);
+      return AddDeviceNode(node, host_path, ResolveChosen(host_path, *variables.device), variables);
     }
     for (const DeviceNode& matched : variables.device->nodes) {
       // A file or a directory reaches a container through a mount, not as a device node.
       if (matched.type != FileType::kCharacter && matched.type != FileType::kBlock) continue;
       variables.node = &matched;
-      TRY(AddDeviceNode(node, matched.path, ResolveMatched(matched), variables));
+      TRY(AddDeviceNode(node, matched.path, ResolveMatched(matched.path, matched), variables));
     }
     return {};
   }
 
+  /// Resolves a path that the configuration chose. It can be another name of a node of the device,
+  /// such as {real_path}.
+  Result<HostNode> ResolveChosen(const std::string& path, const Device& device) const {
+    for (const DeviceNode& matched : device.nodes) {
+      if (path == matched.path || path == matched.real_path) return ResolveMatched(path, matched);
+    }
+    HostNode now = TRY(context_.resolve(path));
+    for (const DeviceNode& matched : device.nodes) {
+      if (now.path == matched.real_path) TRY(CheckSame(path, matched, now));
+    }
+    return now;
+  }
+
   /// The path must still lead to the node that the scan found: conditions and `exclusive` were
   /// checked for that node only.
-  Result<HostNode> ResolveMatched(const DeviceNode& matched) const {
-    const bool is_link = matched.path != matched.real_path;
-    HostNode known{matched.real_path, matched.type, matched.major, matched.minor, matched.inode};
+  Result<HostNode> ResolveMatched(const std::string& path, const DeviceNode& matched) const {
+    const bool is_link = path != matched.real_path;
+    HostNode known = HostNodeOf(matched);
     // The group of a node may have changed since the scan.
     if (!is_link && !spec_.grant_group && !context_.needs_nodes && context_.holds(known)) {
       return known;
     }
-    HostNode now = TRY(context_.resolve(matched.path));
-    if (IsSameFile(now, known)) return now;
+    HostNode now = TRY(context_.resolve(path));
+    TRY(CheckSame(path, matched, now));
+    return now;
+  }
+
+  static Status CheckSame(const std::string& path, const DeviceNode& matched, const HostNode& now) {
+    if (IsSameFile(now, HostNodeOf(matched))) return {};
     return Fail(
         ErrorKind::kPrecondition,
-        Format("{} is not the device that was found there, {}:{}; the host is scanned again",
-               matched.path, matched.major, matched.minor));
+        Format("{} is not the device that was found there, {}:{}; the host is scanned again", path,
+               matched.major, matched.minor));
   }
 
   Status AddDeviceNode(const DeviceNodeSpec& node, const std::string& host_path,
                        Result<HostNode> resolved, const Variables& variables) {
     if (!node.container_path) TRY(CheckHostPath(host_path));
-    std::string container_path =
-        node.container_path ? TRY(RenderContainerPath(*node.container_path, variables)) : host_path;
+    std::string container_path = node.container_path
+                                     ? TRY(RenderPath(*node.container_path, variables,
+                                                      "container_path", ProblemWithNodeTarget))
+                                     : host_path;
     if (!resolved) {
       if (node.optional) return {};
       return Fail(ErrorKind::kPrecondition,
@@ -206,8 +192,7 @@ class ResponseBuilder {
     // The group of root is never granted.
     if (spec_.grant_group && resolved->gid != 0) groups_.insert(resolved->gid);
     for (ContainerResponse::DeviceSpec& other : response_.devices) {
-      if (other.container_path != container_path) continue;
-      TRY(CheckSame(container_path, other.host_path, resolved->path));
+      if (other.container_path != container_path || other.host_path != resolved->path) continue;
       other.permissions = JoinPermissions(other.permissions, node.permissions);
       return {};
     }
@@ -219,26 +204,30 @@ class ResponseBuilder {
 
   Status AddMount(const MountSpec& mount, const Variables& variables) {
     ContainerResponse::Mount rendered;
-    rendered.container_path = TRY(RenderContainerPath(mount.container_path, variables));
+    rendered.container_path =
+        TRY(RenderPath(mount.container_path, variables, "container_path", ProblemWithMountTarget));
     rendered.host_path = TRY(RenderPath(mount.host_path, variables, "host_path"));
     rendered.read_only = mount.read_only;
+    if (mount.optional) {
+      const auto source = context_.resolve(rendered.host_path);
+      const bool is_missing = !source && source.error().kind == ErrorKind::kNotFound;
+      if (is_missing && context_.can_see(rendered.host_path)) return {};
+    }
+    for (const DeviceNode& node : variables.device->nodes) {
+      if (node.path == rendered.host_path && node.path != node.real_path) {
+        rendered.real_path = node.real_path;
+      }
+    }
     for (ContainerResponse::Mount& other : response_.mounts) {
-      if (other.container_path != rendered.container_path) continue;
-      TRY(CheckSame(rendered.container_path, other.host_path, rendered.host_path));
+      if (other.container_path != rendered.container_path ||
+          other.host_path != rendered.host_path) {
+        continue;
+      }
       other.read_only = other.read_only && rendered.read_only;
       return {};
     }
     response_.mounts.push_back(std::move(rendered));
     return {};
-  }
-
-  static Status CheckSame(const std::string& container_path, const std::string& one,
-                          const std::string& other) {
-    if (one == other) return {};
-    return Fail(ErrorKind::kInvalid,
-                Format("{} and {} would both be {} in the container; use {{slot}}, {{name}} or "
-                       "another variable in container_path, or set max_per_container = 1",
-                       one, other, container_path));
   }
 
   Status AddPair(std::string key, const Template& value_template, const Variables& variables,
@@ -306,7 +295,7 @@ Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::
   }
   TRY(builder.AddGroups());
   ContainerResponse response = std::move(builder).Build();
-  TRY(CheckSizes(response));
+  TRY(CheckResponse(response));
   return response;
 }
 
@@ -346,8 +335,7 @@ AllocationTrial::AllocationTrial(const ResourceSpec& spec, std::string_view node
   // Nodes are not looked up: they may be missing for a moment only.
   context_.resolve = [this](const std::string& host_path) -> Result<HostNode> {
     for (const DeviceNode& node : device_->nodes) {
-      if (node.path == host_path)
-        return HostNode{node.real_path, node.type, node.major, node.minor, node.inode};
+      if (node.path == host_path || node.real_path == host_path) return HostNodeOf(node);
     }
     return HostNode{host_path, FileType::kCharacter, 0, 0};
   };
@@ -388,7 +376,7 @@ std::optional<Rejection> AllocationTrial::ProblemWith(const Device& device) {
   variables.id = id;
   Status status = builder.Add(variables);
   if (status) status = CheckProbe(spec_, variables);
-  if (status) status = CheckSizes(std::move(builder).Build());
+  if (status) status = CheckResponse(std::move(builder).Build());
   if (status) return std::nullopt;
   return rejected(RejectReason::kBadTemplate, Printable(status.error().message));
 }

@@ -10,40 +10,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "inventory/container_response.h"
 #include "model/device_list.h"
 #include "model/snapshot.h"
 #include "os/host_root.h"
 
 namespace patchbay {
-
-/// The fields of the kubelet's ContainerAllocateResponse as plain values.
-struct ContainerResponse {
-  struct Mount {
-    std::string container_path;
-    std::string host_path;
-    bool read_only = true;
-    bool operator==(const Mount&) const = default;
-  };
-  struct DeviceSpec {
-    std::string container_path;
-    std::string host_path;
-    std::string permissions;
-    std::optional<HostNode> node = {};  ///< set if AllocationContext::needs_nodes
-    bool operator==(const DeviceSpec&) const = default;
-  };
-  std::map<std::string, std::string> envs;
-  std::vector<Mount> mounts;
-  std::vector<DeviceSpec> devices;
-  std::map<std::string, std::string> annotations;
-  std::vector<std::string> cdi_devices;
-
-  bool operator==(const ContainerResponse&) const = default;
-};
-
-/// The maximum size of an environment variable in bytes, with name and "=": a limit of the kernel.
-inline constexpr std::size_t kMaxEnv = 131'071;
-/// The maximum size of a response in bytes. The kubelet accepts 4 MiB.
-inline constexpr std::size_t kMaxResponse = 3'670'016;  // 3.5 MiB
 
 /// The inputs of an allocation besides the snapshot. See allocation_host.h for those of a host.
 struct AllocationContext {
@@ -52,6 +24,9 @@ struct AllocationContext {
   std::function<Result<HostNode>(const std::string& host_path)> resolve;
   /// Returns true if a node is unchanged since the scan; most allocations need no more.
   std::function<bool(const HostNode& node)> holds;
+  /// Returns whether a path that `resolve` does not find is missing on the host, see
+  /// HostRoot::CanSee. Called only for optional mounts.
+  std::function<bool(const std::string& host_path)> can_see;
   /// Makes the CDI device of a group available to the container runtime, for grant_group. Called
   /// only if the resource has it.
   std::function<Status(std::uint32_t gid)> provide_group;
@@ -64,7 +39,7 @@ struct AllocationContext {
 /// duplicates count once; no IDs give an empty response. Pure except for `context`.
 ///
 /// Fails with kNotFound for an unknown ID, kPrecondition for an unhealthy device or a missing
-/// node, kInvalid for more than max_per_container, a conflict of container paths or more than
+/// node, kInvalid for more than max_per_container, a clash of container paths or more than
 /// kMaxEnv or kMaxResponse; the message names the ID, the path or the variable. Fails with the
 /// error of provide_group.
 Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,

@@ -17,6 +17,7 @@ AllocationContext AllocationOn(const AllocationHost& host,
             if (on_lookup) on_lookup(node.path);
             return host.Holds(node);
           },
+          [host = host.host](const std::string& path) { return host.CanSee(path); },
           [directory = CdiDirectory(host.cdi_dir), on_lookup](std::uint32_t gid) -> Status {
             if (directory.path().empty()) return {};
             if (on_lookup) on_lookup(directory.path());
@@ -33,6 +34,7 @@ AllocationContext CachedAllocationOn(const AllocationHost& host, bool& unknown) 
             return Fail(ErrorKind::kUnavailable, "not in the kernel's caches");
           },
           [&host](const HostNode& node) { return host.host.HoldsCached(node); },
+          [&host](const std::string& path) { return host.host.CanSee(path); },
           [&unknown](std::uint32_t) -> Status {
             unknown = true;
             return {};

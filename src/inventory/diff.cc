@@ -26,6 +26,31 @@ void Compare(const ListedDevice& before, const ListedDevice& after, std::vector<
                      after.device->id, after.reason});
 }
 
+/// A device that returns can have another node; one that was never away cannot, unless its ID moved
+/// to other hardware.
+void CompareLinks(const ListedDevice& before, const ListedDevice& after,
+                  std::vector<Change>& changes) {
+  if (before.device == after.device || before.is_missing || after.is_missing) return;
+  for (const DeviceNode& node : after.device->nodes) {
+    if (node.path == node.real_path) continue;
+    for (const DeviceNode& old : before.device->nodes) {
+      if (old.path != node.path || KeyOf(old) == KeyOf(node)) continue;
+      changes.push_back(
+          {Kind::kMoved, after.device->id,
+           Format("{} led to {} ({}:{}) and leads to {} ({}:{}) now", node.path, old.real_path,
+                  old.major, old.minor, node.real_path, node.major, node.minor)});
+    }
+  }
+}
+
+void CompareNotes(const std::vector<DeviceNote>& before, const std::vector<DeviceNote>& after,
+                  std::vector<Change>& changes) {
+  for (const DeviceNote& note : after) {
+    if (std::ranges::count(before, note) > 0) continue;
+    changes.push_back({Kind::kNote, note.device, note.text});
+  }
+}
+
 void CompareMounts(const std::vector<MissingMount>& before, const std::vector<MissingMount>& after,
                    std::vector<Change>& changes) {
   std::set<std::string_view> known;
@@ -61,6 +86,7 @@ std::vector<Change> ProblemsAtStart(const Snapshot& first) {
   for (const ListedDevice& listed : first.devices) AddProblem(listed, changes);
   CompareRejections({}, first.rejected, changes);
   CompareMounts({}, first.missing_mounts, changes);
+  CompareNotes({}, first.notes, changes);
   return changes;
 }
 
@@ -73,6 +99,7 @@ std::vector<Change> Diff(const Snapshot* before, const Snapshot& after) {
       changes.push_back({Kind::kForgotten, old->device->id, ""});
     } else if (old != nullptr) {
       Compare(*old, *now, changes);
+      CompareLinks(*old, *now, changes);
     } else {
       changes.push_back({Kind::kAppeared, now->device->id, ""});
       AddProblem(*now, changes);
@@ -80,6 +107,7 @@ std::vector<Change> Diff(const Snapshot* before, const Snapshot& after) {
   });
   CompareRejections(before->rejected, after.rejected, changes);
   CompareMounts(before->missing_mounts, after.missing_mounts, changes);
+  CompareNotes(before->notes, after.notes, changes);
   return changes;
 }
 

@@ -17,10 +17,12 @@ struct Change {
     kRejected,
     kAccepted,
     kMissingMount,
+    kMoved,  ///< the link that matched leads to another node than before
+    kNote,   ///< see DeviceNote
   };
   Kind kind = Kind::kAppeared;
   std::string device;  ///< its ID; for kRejected, kAccepted and kMissingMount the path
-  std::string reason;  ///< for kUnhealthy, kRejected and kMissingMount
+  std::string reason;  ///< for all kinds of problems
 
   bool operator==(const Change&) const = default;
 };

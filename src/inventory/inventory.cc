@@ -102,6 +102,7 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   const bool finds_others = std::exchange(finds_others_, false);
   rejected_ = std::move(discovery.rejected);
   missing_mounts_ = std::move(discovery.missing_mounts);
+  notes_ = std::move(discovery.notes);
   is_complete_ = discovery.complete;
   max_present_ = std::max(max_present_, discovery.devices.size());
   // ListNeverFound adds those that are still not found.
@@ -143,10 +144,10 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
       if (known) keep_vanished(*old, problem->detail);
       problems.push_back(std::move(*problem));
     } else {
-      const auto missing = discovery.missing_nodes.find(device.id);
+      const auto unusable = discovery.unusable.find(device.id);
       next.push_back({same ? old->device : found});
-      if (missing != discovery.missing_nodes.end()) {
-        next.back().problem = std::make_unique<Problem>(Problem{std::move(missing->second)});
+      if (unusable != discovery.unusable.end()) {
+        next.back().problem = std::make_unique<Problem>(Problem{std::move(unusable->second)});
       }
     }
     if (known) ++old;
@@ -244,7 +245,8 @@ void Inventory::Publish(const HealthLookup& health_of) {
                     .generation = snapshot_ ? snapshot_->generation + 1 : 1,
                     .devices = {},
                     .rejected = rejected_,
-                    .missing_mounts = missing_mounts_};
+                    .missing_mounts = missing_mounts_,
+                    .notes = notes_};
   snapshot.devices.reserve(tracked_.size());
   for (const Tracked& tracked : tracked_) snapshot.devices.push_back(Listed(tracked, health_of));
   snapshot.topology =
@@ -253,7 +255,7 @@ void Inventory::Publish(const HealthLookup& health_of) {
                   [](const ListedDevice& listed) { return listed.device->numa_node.has_value(); });
   if (snapshot_ && snapshot_->spec == spec_ && snapshot_->devices == snapshot.devices &&
       snapshot_->rejected == snapshot.rejected &&
-      snapshot_->missing_mounts == snapshot.missing_mounts) {
+      snapshot_->missing_mounts == snapshot.missing_mounts && snapshot_->notes == snapshot.notes) {
     return;
   }
   snapshot_ = std::make_shared<const Snapshot>(std::move(snapshot));

@@ -63,10 +63,7 @@ Result<std::string> RenderPath(const Template& path, const Variables& variables,
                                std::string_view what, Problem (*rule)(const TemplateShape&)) {
   std::string text = TRY(RenderChecked(path, variables, what, rule));
   if (IsShortestPath(text)) return text;
-  std::string shortest;
-  for (const std::string_view part : SplitPath(text)) {
-    if (part != ".") shortest.append("/").append(part);  // "." can only be in literal text
-  }
+  std::string shortest = FollowLink("/", text);  // there is no ".."
   return shortest.empty() ? "/" : shortest;
 }
 

@@ -73,6 +73,14 @@ struct MissingMount {
   bool operator==(const MissingMount&) const = default;
 };
 
+/// A fact about a device that can be allocated, which the administrator should know.
+struct DeviceNote {
+  std::string device;  ///< its ID, without replica
+  std::string text;    ///< what is wrong, and what to do
+
+  bool operator==(const DeviceNote&) const = default;
+};
+
 /// The devices of a resource at a point in time. Immutable once shared; any thread may read it.
 struct Snapshot {
   std::shared_ptr<const ResourceSpec> spec;
@@ -83,6 +91,7 @@ struct Snapshot {
   /// align the others.
   bool topology = false;
   std::vector<MissingMount> missing_mounts = {};  ///< ordered by path
+  std::vector<DeviceNote> notes = {};             ///< see discovery/device_notes.h
 };
 
 /// Compares IDs. Digits compare as numbers, so that "tty9" is before "tty10".

@@ -106,6 +106,7 @@ struct MountSpec {
   Template host_path;
   Template container_path;
   bool read_only = true;
+  bool optional = false;  ///< left out if the host does not have it
   bool operator==(const MountSpec&) const = default;
 };
 

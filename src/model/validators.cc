@@ -5,6 +5,7 @@
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/path.h"
 
 // The same functions check a shape twice: at load, with one byte for each value, and rendered, with
 // the values. The check at load finds errors that do not depend on the values; the check after
@@ -131,6 +132,32 @@ Problem CheckComponent(const TemplateShape& path, std::size_t start, std::size_t
                 : Format("a component of a path is limited to {} bytes", kMaxComponent));
 }
 
+/// The files below /proc over which runc permits a mount (libcontainer/rootfs_linux.go): those that
+/// lxcfs emulates, and two settings. Newer versions permit the last one.
+constexpr std::string_view kMountableInProc[] = {
+    "/proc/cpuinfo",
+    "/proc/diskstats",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/net/dev",
+    "/proc/slabinfo",
+    "/proc/stat",
+    "/proc/swaps",
+    "/proc/sys/kernel/ns_last_pid",
+    "/proc/uptime",
+    "/proc/sys/crypto/fips_enabled",
+};
+
+/// Returns whether the value of a variable could make the path one of kMountableInProc.
+bool CanBeMountable(std::string_view path) {
+  const auto field = path.find(TemplateShape::kField);
+  const std::string_view literal = path.substr(0, field);
+  return std::any_of(
+      std::begin(kMountableInProc), std::end(kMountableInProc), [&](std::string_view file) {
+        return field == std::string_view::npos ? file == literal : file.starts_with(literal);
+      });
+}
+
 struct ReservedEnv {
   std::string_view name;
   bool is_prefix = false;
@@ -246,6 +273,28 @@ Problem ProblemWithContainerPath(const TemplateShape& path) {
     return At(path, 0, "the path is the root directory of the container");
   }
   return std::nullopt;
+}
+
+Problem ProblemWithNodeTarget(const TemplateShape& path) {
+  if (auto problem = ProblemWithContainerPath(path)) return problem;
+  const std::string shortest = FollowLink("/", path.text);
+  for (const std::string_view directory : {"/proc/", "/sys/"}) {
+    if (!shortest.starts_with(directory)) continue;
+    return At(
+        path, 0,
+        Format("container runtimes cannot create device nodes below {}; use a path below /dev",
+               directory.substr(0, directory.size() - 1)));
+  }
+  return std::nullopt;
+}
+
+Problem ProblemWithMountTarget(const TemplateShape& path) {
+  if (auto problem = ProblemWithContainerPath(path)) return problem;
+  const std::string shortest = FollowLink("/", path.text);
+  if (!shortest.starts_with("/proc/") || CanBeMountable(shortest)) return std::nullopt;
+  return At(path, 0,
+            "container runtimes refuse mounts below /proc, except over single files such as "
+            "/proc/cpuinfo and /proc/meminfo; use another path");
 }
 
 Problem ProblemWithEnvName(const TemplateShape& name) {

@@ -27,6 +27,12 @@ Problem ProblemWithPath(const TemplateShape& path);
 Problem ProblemWithNodePath(const TemplateShape& path);
 /// A path in a container: like ProblemWithPath, and not the root directory.
 Problem ProblemWithContainerPath(const TemplateShape& path);
+/// The path of a device node in a container: like ProblemWithContainerPath, and not below /proc or
+/// /sys, where no runtime can create one.
+Problem ProblemWithNodeTarget(const TemplateShape& path);
+/// The path of a mount in a container: like ProblemWithContainerPath, and below /proc only the
+/// files that runc permits. A variable that could make one of these is no problem yet.
+Problem ProblemWithMountTarget(const TemplateShape& path);
 
 /// The name of an environment variable: [A-Za-z_][A-Za-z0-9_]*. Must begin with literal text.
 Problem ProblemWithEnvName(const TemplateShape& name);

@@ -11,11 +11,13 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <memory>
 
 #include "base/format.h"
@@ -66,6 +68,11 @@ Failure NoRegularFile(const std::string& path) {
   return Fail(ErrorKind::kInvalid, path + " is not a regular file");
 }
 
+bool IsInContainer() {
+  return std::getenv("KUBERNETES_SERVICE_HOST") != nullptr || access("/.dockerenv", F_OK) == 0 ||
+         access("/run/.containerenv", F_OK) == 0;
+}
+
 }  // namespace
 
 HostRoot::HostRoot(std::string root) : root_(std::move(root)) {
@@ -81,6 +88,12 @@ std::string HostRoot::Local(std::string_view host_path) const {
   std::string local = root_;
   local += host_path;
   return local;
+}
+
+bool HostRoot::CanSee(std::string_view host_path) const {
+  static const bool is_in_container = IsInContainer();
+  return !is_in_container || !root_.empty() || host_path.starts_with("/dev/") ||
+         host_path.starts_with("/sys/");
 }
 
 Result<HostNode> HostRoot::Resolve(std::string_view host_path,

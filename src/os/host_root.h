@@ -42,8 +42,8 @@ struct HostNode {
   unsigned minor = 0;
   std::uint64_t inode = 0;  ///< 0: unknown
   std::uint32_t gid = 0;    ///< the owning group now; not part of the identity
-  std::uint32_t uid = 0;    ///< the owner and the permissions; set by Resolve only
-  std::uint32_t mode = 0;
+  std::uint32_t uid = 0;    ///< the owner now, only from Resolve; not part of the identity
+  std::uint32_t mode = 0;  ///< the permission bits now, only from Resolve; not part of the identity
 
   bool operator==(const HostNode&) const = default;
 };
@@ -69,6 +69,10 @@ class HostRoot {
 
   /// Returns the path in the namespace of this process for a host path.
   std::string Local(std::string_view host_path) const;
+
+  /// Returns whether a path that does not exist below the root is missing on the host, too. A
+  /// Patchbay that runs in a container without the host's root sees only the host's /dev and /sys.
+  bool CanSee(std::string_view host_path) const;
 
   /// Resolves a path, following every link. Fails with kNotFound if the path does not exist,
   /// kInvalid for more than 40 links or a NUL byte, and kUnavailable for any other system error.

@@ -153,6 +153,72 @@ class Container(containers.TestCase):
         self.assertIn("/dev/disk0': Operation not permitted", ran.stderr)
         self.assertIn("/dev/other': Operation not permitted", ran.stderr)
 
+    def runs_with(self, mounts=(), devices=()):
+        """Whether runc starts a container with these mounts and nodes, and what it writes to its output."""
+        response = {
+            "envs": {}, "cdi_devices": [],
+            "mounts": [{"host_path": str(host), "container_path": path, "read_only": read_only}
+                       for host, path, read_only in mounts],
+            "devices": [{"host_path": host, "container_path": path, "permissions": "rw"}
+                        for host, path in devices]}
+        ran = self.run_container(self.bundle([response], "ls -l /dev/x /dev/x/full 2>/dev/null; true"))
+        subprocess.run(["runc", "--root", str(self.dir / "runc"), "delete", "--force",
+                        f"patchbay-test-{os.getpid()}"], capture_output=True)
+        shutil.rmtree(self.dir / "bundle")
+        return ran.returncode == 0, ran.stdout
+
+    def assert_allocates(self, text, expected):
+        """Whether a resource with /dev/full can be allocated, and `check` has nothing to say."""
+        config = self.config(resource("example.com/full", 'path = "/dev/full"') + text)
+        allocated = run("allocate", "example.com/full", "--config", str(config))
+        checked = run("check", "--strict", str(config))
+        self.assertEqual((allocated.returncode == 0, checked.returncode == 0), (expected, expected),
+                         (text, allocated.stderr, checked.stdout, checked.stderr))
+
+    def test_paths_below_proc_are_refused_as_by_runc(self):
+        self.skip_unless_containers_run()
+        file = self.dir / "file"
+        file.write_text("from the host")
+        for path in ("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/uptime", "/proc/loadavg",
+                     "/proc/diskstats", "/proc/swaps", "/proc/version", "/proc/sys/kernel/hostname",
+                     "/proc/self/comm", "/proc/new", "/proc/cpuinfo/x", "/proc//./version"):
+            with self.subTest(path=path):
+                starts, _ = self.runs_with([(file, path, True)])
+                self.assert_allocates(f'[[resource.mount]]\nhost_path = "{file}"\ncontainer_path = "{path}"\n', starts)
+        for path in ("/proc/full", "/sys/full"):
+            with self.subTest(path=path):
+                starts, _ = self.runs_with(devices=[("/dev/full", path)])
+                self.assertFalse(starts)
+                self.assert_allocates(f'[[resource.device_node]]\ncontainer_path = "{path}"\n', False)
+
+    def test_nodes_and_mounts_that_hide_each_other_are_refused(self):
+        self.skip_unless_containers_run()
+        directory = self.dir / "directory"
+        directory.mkdir()
+        file = self.dir / "file"
+        file.write_text("from the host")
+
+        def parts(mount, path, node, read_only):
+            return (f'[[resource.device_node]]\ncontainer_path = "{node}"\n[[resource.mount]]\nhost_path = "{mount}"\n'
+                    f'container_path = "{path}"\nread_only = {str(read_only).lower()}\n')
+
+        # The container gets the file.
+        starts, output = self.runs_with([(file, "/dev/x", True)], [("/dev/full", "/dev/x")])
+        self.assertTrue(starts and output.startswith("-"), output)
+        self.assert_allocates(parts(file, "/dev/x", "/dev/x", True), False)
+        # The container does not start, or the node is created on the host.
+        self.assertFalse(self.runs_with([(directory, "/dev/x", True)], [("/dev/full", "/dev/x/full")])[0])
+        self.assertEqual(list(directory.iterdir()), [])
+        self.assertTrue(self.runs_with([(directory, "/dev/x", False)], [("/dev/full", "/dev/x/full")])[0])
+        self.assertTrue((directory / "full").is_char_device())
+        for read_only in (True, False):
+            self.assert_allocates(parts(directory, "/dev/x", "/dev/x/full", read_only), False)
+        # The same node in the mount.
+        for mount, path, node in (("/dev/full", "/dev/x", "/dev/x"), ("/dev", "/dev/x", "/dev/x/full")):
+            starts, output = self.runs_with([(mount, path, True)], [("/dev/full", node)])
+            self.assertTrue(starts and "1,   7" in output, output)
+            self.assert_allocates(parts(mount, path, node, True), True)
+
     def admit(self, text, name):
         """The response of a running daemon to the built-in kubelet."""
         directory = pathlib.Path(tempfile.mkdtemp(dir=self.dir))

@@ -34,6 +34,7 @@ UNSEEN = [
     ("needs-key", r"pod_resources = ''", "the key is in [daemon], and a resource needs it"),
     ("bad-path", r"mount\]\]\nhost_path = '/'", "the root is valid together with container_path"),
     ("bad-path", r"host_path = '/dev/{(usb_serial|id)}'", "the origin of a variable depends on the matches"),
+    ("bad-path", r"'/\./sys/|'/proc/", "a pattern cannot describe normalized paths and the exceptions below /proc"),
     ("matches-nothing", "exclude = ", "a schema cannot evaluate a glob"),
     ("matches-nothing", "'/dev/dri'", "whether a directory is wanted depends on the type"),
     ("matches-nothing", "usb_port = |pci_address = ", "a pattern cannot describe which globs are names"),

@@ -172,8 +172,11 @@ std::string HintFor(const MatchReport::ScannedPlace& place, const AccessHints& h
 
 MatchOutcome OutcomeOf(const MatchReport::Thing& found, const Snapshot& snapshot) {
   if (const ListedDevice* listed = FindDevice(snapshot, found.id)) {
-    return {found, OutcomeKind::kListed, "",
-            listed->health == Health::kHealthy ? "" : "unhealthy: " + listed->reason};
+    std::string facts = listed->health == Health::kHealthy ? "" : "unhealthy: " + listed->reason;
+    for (const DeviceNote& note : snapshot.notes) {
+      if (note.device == found.id) facts += (facts.empty() ? "" : "; ") + note.text;
+    }
+    return {found, OutcomeKind::kListed, "", std::move(facts)};
   }
   // An inventory records a rejected device under the path of its first node, or its ID.
   const auto& rejected = snapshot.rejected;

@@ -20,12 +20,14 @@ bool HasUsableDevice(const std::vector<ResourceSlice>& slices) {
 
 /// Prepares a claim for one device, prints what its container gets, and unprepares it. Returns
 /// whether all of it succeeded.
-bool ReportClaim(DraCluster& cluster, const std::string& resource, std::ostream& out) {
+bool ReportClaim(DraCluster& cluster, const Model& model, const std::string& resource,
+                 std::ostream& out) {
   const auto prepared = cluster.Prepare(resource);
   if (prepared) {
     out << "A container with the claim " << DraCluster::ClaimOf(resource) << " gets "
         << Printable(prepared->device) << ":\n"
         << RenderCdiDevices(prepared->file, prepared->cdi_devices);
+    ReportNotes(model, resource, {}, out);
   } else {
     out << resource << ": " << Printable(prepared.error().message) << "\n";
   }
@@ -60,7 +62,7 @@ bool ReportDra(DraCluster& cluster, const Model& model, const std::vector<std::s
     const std::string devices = DevicesText(slices);
     if (!devices.empty()) out << "Devices of " << resource << ":\n" << devices;
     const bool succeeded = HasUsableDevice(slices)
-                               ? ReportClaim(cluster, resource, out)
+                               ? ReportClaim(cluster, model, resource, out)
                                : ReportNoDevices(model, resource, out) && devices.empty();
     well = well && succeeded;
   }

@@ -18,6 +18,12 @@ bool ReportNoDevices(const Model& model, const std::string& resource, std::ostre
   return why.empty();
 }
 
+void ReportNotes(const Model& model, const std::string& resource,
+                 const std::vector<std::string>& ids, std::ostream& out) {
+  const auto inspections = RunScan(model, {.node_name = NodeName(), .resource = resource});
+  if (inspections) out << NotesText(*inspections->front().snapshot, ids);
+}
+
 bool ReportProbes(const Model& model, const std::shared_ptr<const Cancellation>& cancellation,
                   Streams streams) {
   if (std::none_of(model.resources.begin(), model.resources.end(),

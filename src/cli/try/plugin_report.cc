@@ -99,6 +99,7 @@ bool ReportPlugins(KubeletSim& kubelet, const Model& model,
     out << "A container that requests 1 " << resource << " gets " << admitted->device_ids.front()
         << ":\n"
         << RenderResponse(FromMessage(admitted->response));
+    ReportNotes(model, resource, admitted->device_ids, out);
     has_devices = true;
   }
   if (has_devices && !ReportStart(kubelet, resources, out)) well = false;

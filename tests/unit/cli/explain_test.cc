@@ -118,6 +118,24 @@ mount = [{ host_path = "/dev/firmware" }]
   EXPECT_THAT(Explain().out, AllOf(Not(HasSubstr("unhealthy")), Not(HasSubstr("mount:"))));
 }
 
+TEST_F(ExplainTest, ReportsNodesThatNoGroupCanOpen) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  Config(R"([[resource]]
+name = "example.com/card"
+grant_group = true
+match = [{ path = "/dev/card*" }]
+)");
+  tree_.CharDevice("dev/card1");
+  ASSERT_EQ(chmod(tree_.path("dev/card1").c_str(), 0660), 0);
+  const auto note = HasSubstr("group is root: a container that is not root cannot open it");
+  EXPECT_THAT(Explain().out, note);
+  EXPECT_THAT(Explain({"--path", "/dev/card1"}).out, note);
+  EXPECT_THAT(test::RunCli({"allocate", "example.com/card", "--config",
+                            config_tree_.path("patchbay.toml"), "--host-root", tree_.path()})
+                  .err,
+              note);
+}
+
 TEST_F(ExplainTest, PrintsAHintIfNothingMatches) {
   Config(kCards);
   const auto wait =

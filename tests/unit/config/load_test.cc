@@ -71,6 +71,7 @@ cdi_devices  = ["example.com/u250={card}"]
   [[resource.mount]]
   host_path      = "/opt/xilinx"
   read_only      = false
+  optional       = true
   [[resource.mount]]
   host_path      = "{path}.conf"
   container_path = "/etc/{name}.conf"
@@ -136,6 +137,8 @@ TEST(Load, CompilesEveryKey) {
   ASSERT_THAT(r.mounts, SizeIs(2));
   EXPECT_EQ(r.mounts[0].container_path.text(), "/opt/xilinx");
   EXPECT_FALSE(r.mounts[0].read_only);
+  EXPECT_TRUE(r.mounts[0].optional);
+  EXPECT_FALSE(r.mounts[1].optional);
   EXPECT_TRUE(r.mounts[1].read_only);
 
   ASSERT_THAT(r.env, SizeIs(3));
@@ -290,6 +293,72 @@ TEST(Load, NodesOfAMatchAreCheckedAgainstThatMatch) {
   LoadGood(two("max_per_container = 1", same, same));
 }
 
+TEST(Load, ComparesNodesWithMountsAndAncestors) {
+  const auto found = [](std::string_view match, std::string_view parts) {
+    return Findings(LoadText(
+        Format("[[resource]]\nname = 'a.com/x'\nmax_per_container = 1\n[[resource.match]]\n{}\n{}",
+               match, parts)));
+  };
+  const auto mount = [](std::string_view host, std::string_view container) {
+    return Format("[[resource.mount]]\nhost_path = '{}'\ncontainer_path = '{}'\n", host, container);
+  };
+  const auto node = [](std::string_view container) {
+    return Format("[[resource.device_node]]\ncontainer_path = '{}'\n", container);
+  };
+  struct Case {
+    std::string_view match;
+    std::string parts;
+    bool clash;
+  };
+  const std::string group = "regex = '/dev/x/(?P<n>.*)'";
+  const Case cases[] = {
+      {"path = '/dev/foo0'", mount("/opt/file", "/dev/foo0"), true},
+      {"path = '/dev/foo*'", mount("/opt/file", "/dev/foo0"), false},
+      {"path = '/dev/foo0'", mount("/dev/foo0", "/dev/foo0"), false},
+      {"path = '/dev/foo0'", mount("/dev", "/dev/"), false},
+      {"path = '/dev/x/foo*'", mount("/opt", "/dev//x"), true},
+      {"path = '/dev/x/foo*'", mount("/dev/x", "/dev/x"), false},
+      {"path = '/dev/x/foo*'", mount("/dev/{id}", "/dev/x"), false},
+      {"path = '/dev/x/foo*'", mount("/opt", "/dev/x/a"), false},
+      {"path = ['/dev/x/a', '/dev/x/b*']", mount("/opt", "/dev/x"), true},
+      {"path = ['/dev/a', '/dev/b']", node("/x/{name}") + mount("/opt", "/x"), true},
+      {"path = '/**'", mount("/opt", "/dev"), false},
+      {group, mount("/opt", "/dev/x"), true},
+      {group, node("/dev/y{n}") + mount("/opt", "/dev/y{n}/z"), true},
+      {group, node("/dev/y{n}") + mount("/opt", "/dev/y{name}/z"), false},
+      {group, node("/dev/y{n}") + mount("/opt", "/dev/y{n}-z"), false},
+      {"path = '/dev/foo*'", mount("/opt", "{path}/x"), true},
+      {"path = '/dev/foo*'", mount("{path}", "{path}"), false},
+      {"path = '/dev/foo*'", node("{real_path}") + mount("/opt", "{real_path}"), true},
+      {"path = '/opt/foo*'\ntype = 'file'", mount("/srv", "/opt"), false},
+      {"path = '/dev/foo*'\ntype = 'any'", mount("{path}", "{path}"), false},
+      {"pci = '1234:*'", mount("/opt", "/dev"), true},
+      {"pci = '1234:*'", node("/dev/y/{name}") + mount("/opt", "/dev/y"), true},
+      {"count = 3", mount("/opt", "/dev/x"), false},
+      {"path = '/dev/foo0'",
+       "[[resource.device_node]]\nhost_path = '/dev/all'\n" + node("/dev/all/{name}"), true},
+      {"path = '/dev/foo0'",
+       "[[resource.device_node]]\n[[resource.device_node]]\nhost_path = '/dev/all'\n"
+       "container_path = '/dev/foo0'\n",
+       true},
+  };
+  for (const Case& c : cases) {
+    const auto findings = found(c.match, c.parts);
+    EXPECT_EQ(findings.size(), c.clash ? 1u : 0u) << c.match << "\n" << c.parts;
+    for (const std::string& finding : findings)
+      EXPECT_THAT(finding, HasSubstr("container-path-clash"));
+  }
+  // Each match has its own nodes.
+  const std::string two = Format(
+      "[[resource]]\nname = 'a.com/x'\nmax_per_container = 1\n[[resource.match]]\npath = '/dev/a'\n"
+      "{}[[resource.match]]\npath = '/dev/b'\n{}",
+      "[[resource.match.device_node]]\ncontainer_path = '/dev/x'\n",
+      "[[resource.match.device_node]]\ncontainer_path = '/dev/x/y'\n");
+  EXPECT_THAT(Findings(LoadText(two)), IsEmpty());
+  EXPECT_THAT(Findings(LoadText(two + mount("/opt", "/dev/x/z"))),
+              ElementsAre("14:18 container-path-clash"));
+}
+
 TEST(Load, AddsDefaultDeviceNodeOnlyForMatchesWithNodes) {
   EXPECT_THAT(LoadGood(Resource("", "count = 3")).resources[0].device_nodes, IsEmpty());
   EXPECT_THAT(LoadGood(Resource("", "udev = { subsystem = 'net' }")).resources[0].device_nodes,
@@ -395,7 +464,7 @@ TEST(Load, AcceptsDrmNodesThatKeepTheirName) {
   good("path = '/dev/dri/renderD128'", "/dev/dri/renderD128");
   good(R"(regex = '/dev/dri/renderD(?P<n>\d+)')", "/dev/dri/renderD{n}");
   good("path = '/dev/fpga*'", "/dev/fpga{slot}");
-  good("path = '/dev/dri/by-path/*'", "/dev/dri/{name}");
+  good("path = '/dev/dri/by-path/*'", "{real_path}");
 }
 
 TEST(Load, AcceptsHostNamesInAnyCase) {

@@ -100,6 +100,8 @@ TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
       {"  - paths: [{path: /opt/a, type: Mount, readOnly: true}, {path: /opt/b, type: Mount}]\n",
        {"path = \"/opt/a\"", "host_path = \"/opt/a\"\n  read_only = true",
         "host_path = \"/opt/b\"\n  read_only = false"}},
+      {"  - paths: [{path: /dev/a}, {path: /opt/b, type: Mount, optional: true}]\n",
+       {"host_path = \"/opt/b\"\n  read_only = false\n  optional = true\n"}},
       {"  - usb: [{vendor: '1A86', product: '7523', serial: 'A*'}]\n",
        {"usb = \"1a86:7523\"", R"(serial = 'A\*')", "udev = { subsystem = \"usb\" }"}},
       {"  - usb: [{vendor: '403', product: '0001'}]\n  - paths: [{path: /dev/a}]\n",

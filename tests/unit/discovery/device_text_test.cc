@@ -117,7 +117,7 @@ TEST_F(DeviceTextTest, SerialNumberCannotAddANodeToASubsystem) {
   ASSERT_THAT(hid.devices, testing::SizeIs(1));
   EXPECT_THAT(hid.devices[0].nodes, IsEmpty());
   const Discovery input = Find(test::WithId(SubsystemMatch("input"), "{DEVPATH}"));
-  EXPECT_THAT(input.devices, testing::SizeIs(2));
+  EXPECT_THAT(input.devices, testing::SizeIs(1)) << "input7 has no node";
   EXPECT_THAT(Paths(input), ElementsAre("/dev/input/event7"));
 }
 

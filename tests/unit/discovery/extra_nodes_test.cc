@@ -46,54 +46,53 @@ TEST_F(ExtraNodesTest, NodesOfAMatchReplaceThoseOfTheResource) {
   NeedsNode("/dev/control");
   DeviceNodeSpec& node = spec_.matches[1].device_nodes.emplace_back();
   node.host_path = MakeTemplate("/dev/switch");
-  EXPECT_THAT(ScanContext().missing_nodes, ElementsAre(Pair("card1", HasSubstr("/dev/control")),
-                                                       Pair("card2", HasSubstr("/dev/control")),
-                                                       Pair("port1", HasSubstr("/dev/switch"))));
+  EXPECT_THAT(ScanContext().unusable, ElementsAre(Pair("card1", HasSubstr("/dev/control")),
+                                                  Pair("card2", HasSubstr("/dev/control")),
+                                                  Pair("port1", HasSubstr("/dev/switch"))));
 }
 
 TEST_F(ExtraNodesTest, ReportsAMissingNodeForEachDevice) {
   NeedsNode("/dev/control");
   const Discovery without = ScanContext();
   EXPECT_THAT(test::Ids(without), ElementsAre("card1", "card2"));
-  EXPECT_THAT(without.missing_nodes,
+  EXPECT_THAT(without.unusable,
               ElementsAre(Pair("card1", HasSubstr("/dev/control of device_node is missing: ")),
                           Pair("card2", HasSubstr("set optional = true"))));
   tree_.CharDevice("dev/control");
-  EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
+  EXPECT_THAT(ScanContext().unusable, IsEmpty());
   tree_.Remove("dev/control");
   tree_.BlockDevice("dev/control", 7, 1);
-  EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
+  EXPECT_THAT(ScanContext().unusable, IsEmpty());
 }
 
 TEST_F(ExtraNodesTest, ReportsAMissingNodeOfOneDevice) {
   NeedsNode("/dev/control-{name}");
   tree_.CharDevice("dev/control-card2");
-  EXPECT_THAT(ScanContext().missing_nodes,
-              ElementsAre(Pair("card1", HasSubstr("/dev/control-card1"))));
+  EXPECT_THAT(ScanContext().unusable, ElementsAre(Pair("card1", HasSubstr("/dev/control-card1"))));
 }
 
 TEST_F(ExtraNodesTest, ReportsPathsThatAreNotDeviceNodes) {
   NeedsNode("/dev/control");
   tree_.Dir("dev/control");
   EXPECT_THAT(
-      ScanContext().missing_nodes,
+      ScanContext().unusable,
       Contains(Pair("card1", "/dev/control of device_node is a directory, not a device node")));
   tree_.Remove("dev/control");
   tree_.Link("dev/control", "file");
   tree_.File("dev/file");
-  EXPECT_THAT(ScanContext().missing_nodes, Contains(Pair("card2", HasSubstr("not a device node"))));
+  EXPECT_THAT(ScanContext().unusable, Contains(Pair("card2", HasSubstr("not a device node"))));
   tree_.Remove("dev/control");
   tree_.Link("dev/control", "card1");
-  EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
+  EXPECT_THAT(ScanContext().unusable, IsEmpty());
   tree_.Remove("dev/control");
   tree_.Link("dev/control", "\xff");
   std::filesystem::rename(tree_.path("dev/card1"), tree_.path("dev/\xff"));
-  EXPECT_THAT(ScanContext().missing_nodes, Contains(Pair("card2", HasSubstr("not valid UTF-8"))));
+  EXPECT_THAT(ScanContext().unusable, Contains(Pair("card2", HasSubstr("not valid UTF-8"))));
 }
 
 TEST_F(ExtraNodesTest, IgnoresMissingOptionalNodes) {
   NeedsNode("/dev/control", true);
-  EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
+  EXPECT_THAT(ScanContext().unusable, IsEmpty());
 }
 
 TEST_F(ExtraNodesTest, RequiresTheNodeOfEveryReplica) {
@@ -103,14 +102,13 @@ TEST_F(ExtraNodesTest, RequiresTheNodeOfEveryReplica) {
        {"part0-card1", "part1-card1", "part2-card1", "part0-card2", "part1-card2"}) {
     tree_.CharDevice(std::string("dev/") + node);
   }
-  EXPECT_THAT(ScanContext().missing_nodes,
-              ElementsAre(Pair("card2", HasSubstr("/dev/part2-card2"))));
+  EXPECT_THAT(ScanContext().unusable, ElementsAre(Pair("card2", HasSubstr("/dev/part2-card2"))));
 }
 
 TEST_F(ExtraNodesTest, DoesNotCheckPathsThatDependOnTheContainer) {
   NeedsNode("/dev/slot{slot}");
   NeedsNode("/dev/index{index}");
-  EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
+  EXPECT_THAT(ScanContext().unusable, IsEmpty());
 }
 
 TEST_F(ExtraNodesTest, WatchesDirectoriesWhereANodeMayAppear) {
@@ -125,9 +123,12 @@ TEST_F(ExtraNodesTest, ReportsEachMissingMountOnce) {
   NeedsMount("/srv/{name}");
   tree_.Dir("srv/card1");
   const Discovery found = ScanContext();
-  EXPECT_THAT(found.missing_nodes, IsEmpty());
+  EXPECT_THAT(found.unusable, IsEmpty());
   ASSERT_THAT(found.missing_mounts, testing::SizeIs(2));
   EXPECT_EQ(found.missing_mounts[0].path, "/opt/firmware");
+  for (MountSpec& mount : spec_.mounts) mount.optional = true;
+  EXPECT_THAT(ScanContext().missing_mounts, IsEmpty());
+  for (MountSpec& mount : spec_.mounts) mount.optional = false;
   EXPECT_EQ(found.missing_mounts[1].path, "/srv/card2");
   EXPECT_THAT(found.missing_mounts[0].detail, HasSubstr("empty directory"));
   EXPECT_THAT(found.directories, Not(Contains("/srv"))) << "it is checked by the periodic scan";

@@ -10,6 +10,7 @@ namespace {
 
 using test::FakeDevice;
 using test::Ids;
+using test::PathMatch;
 using test::Paths;
 using test::Rejected;
 using test::Resource;
@@ -225,6 +226,99 @@ TEST_F(SysfsSourcesTest, VfioFunctionContainsItsGroupNode) {
   MatchSpec bound = Pci(0x8086, 0x10ed);
   bound.conditions.udev = UdevPattern{{}, {Name("vfio-*")}, {}, {}};
   EXPECT_THAT(Paths(Find(bound)), ElementsAre("/dev/vfio/17")) << "the driver is that of the group";
+}
+
+class VfioTest : public SysfsSourcesTest {
+ protected:
+  void SetUp() override {
+    SysfsSourcesTest::SetUp();
+    if (IsSkipped()) return;
+    tree_.Dir("/sys/kernel/iommu_groups/62/devices");
+    sysfs_.Device("/sys/devices/virtual/vfio/62",
+                  {.subsystem = "vfio", .number = "243:0", .node = "vfio/62"});
+  }
+  /// Adds a function of the group, or replaces it.
+  void Function(const std::string& address, const std::string& id, const std::string& driver) {
+    const std::string path = kRoot + "/" + address;
+    sysfs_.Remove(path);
+    sysfs_.Device(path, {.subsystem = "pci",
+                         .driver = driver,
+                         .attributes = {{"vendor", "0x10de"}, {"device", id}}});
+    tree_.Link(path + "/iommu_group", "../../../kernel/iommu_groups/62");
+    const std::string member = "/sys/kernel/iommu_groups/62/devices/" + address;
+    tree_.Remove(member);
+    tree_.Link(member, "../../../../devices/pci0000:00/" + address);
+  }
+};
+
+TEST_F(VfioTest, NodeBelongsOnlyToFunctionsOnVfio) {
+  Function("0000:5e:00.1", "0x0fb9", "vfio-pci");  // the audio function of the card
+  for (const auto& [driver, has_node] : {std::pair("", false),
+                                         {"nvidia", false},
+                                         {"pci-stub", false},
+                                         {"vfio-pci", true},
+                                         {"mlx5_vfio_pci", true},
+                                         {"nvgrace-gpu-vfio-pci", true}}) {
+    Function("0000:5e:00.0", "0x1eb8", driver);
+    const Discovery found = Find(Pci(0x10de, 0x1eb8));
+    ASSERT_EQ(found.devices.size(), 1u) << driver;
+    EXPECT_EQ(found.devices[0].nodes.size(), has_node ? 1u : 0u) << driver;
+  }
+  // A driver of the vendor that registers its functions with VFIO, since Linux 6.1.
+  Function("0000:5e:00.0", "0x1eb8", "nvidia");
+  sysfs_.Device(kRoot + "/0000:5e:00.0/vfio-dev/vfio0", {.subsystem = "vfio-dev"});
+  EXPECT_THAT(Paths(Find(Pci(0x10de, 0x1eb8))), ElementsAre("/dev/vfio/62"));
+}
+
+TEST_F(VfioTest, GroupWithADriverOfTheHostIsUnusable) {
+  Function("0000:5e:00.0", "0x1eb8", "vfio-pci");
+  for (const std::string driver : {"", "vfio-pci", "pci-stub", "pcieport"}) {
+    Function("0000:5e:00.1", "0x0fb9", driver);
+    EXPECT_THAT(Find(Pci(0x10de, 0x1eb8)).unusable, IsEmpty()) << driver;
+  }
+  Function("0000:5e:00.1", "0x0fb9", "snd_hda_intel");
+  const auto is_blocked = ElementsAre(Pair(
+      testing::_, AllOf(HasSubstr("0000:5e:00.1 in the same group has the driver snd_hda_intel"),
+                        HasSubstr("set-override 0000:5e:00.1 vfio-pci"))));
+  EXPECT_THAT(Find(Pci(0x10de, 0x1eb8)).unusable, is_blocked);
+  EXPECT_THAT(Find(PathMatch({"/dev/vfio/[0-9]*"})).unusable, is_blocked);
+  // The node of the function itself, for iommufd.
+  const std::string vfio_dev = kRoot + "/0000:5e:00.0/vfio-dev/vfio0";
+  sysfs_.Device(vfio_dev,
+                {.subsystem = "vfio-dev", .number = "510:0", .node = "vfio/devices/vfio0"});
+  EXPECT_THAT(Find(PathMatch({"/dev/vfio/devices/*"})).unusable, is_blocked);
+}
+
+TEST_F(SysfsSourcesTest, BlockDeviceWithoutNodeIsNoMatchingPart) {
+  // A controller of a disk with native multipath has a path to the disk, and the disk is elsewhere.
+  const std::string controller = kRoot + "/0000:01:00.0";
+  sysfs_.Device(controller, {.subsystem = "pci",
+                             .driver = "nvme",
+                             .attributes = {{"vendor", "0x144d"}, {"device", "0xa80a"}}});
+  sysfs_.Device(controller + "/nvme/nvme2", {.subsystem = "nvme", .number = "241:2"});
+  const std::string path = controller + "/nvme/nvme2/nvme2c2n1";
+  sysfs_.Device(path, {.subsystem = "block", .devtype = "disk"});
+  MatchSpec disks = Pci(0x144d, 0xa80a);
+  disks.conditions.udev = Subsystem("block");
+  ScanRequest request{.report = true};
+  const auto scan = [&](MatchSpec match) {
+    return Discover(Resource({std::move(match)}), HostRoot(tree_.path()), request);
+  };
+  for (const MatchSpec& match : {disks, Udev(Subsystem("block"))}) {
+    const Discovery found = scan(match);
+    EXPECT_EQ(found.devices.size(), 0u);
+    const auto is_path = [](const MatchReport::Drop& drop) {
+      return drop.reason == DropReason::kCondition &&
+             drop.detail.find("multipath") != std::string::npos;
+    };
+    EXPECT_EQ(std::ranges::count_if(found.reports.at(0).drops, is_path), 1);
+  }
+  // Without multipath, and without the condition.
+  EXPECT_THAT(Paths(Find(Pci(0x144d, 0xa80a))), ElementsAre("/dev/nvme2"));
+  sysfs_.Remove(path);
+  sysfs_.Device(controller + "/nvme/nvme2/nvme2n1",
+                {.subsystem = "block", .devtype = "disk", .number = "259:1"});
+  EXPECT_THAT(Paths(Find(disks)), ElementsAre("/dev/nvme2n1"));
 }
 
 TEST_F(SysfsSourcesTest, NetworkInterfaceHasVariablesButNoNode) {

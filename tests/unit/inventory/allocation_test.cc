@@ -85,6 +85,7 @@ class AllocateTest : public testing::Test {
   AllocationContext Context() const {
     AllocationContext context;
     context.node_name = "node-1";
+    context.can_see = [this](const std::string&) { return can_see_; };
     context.resolve = [this](const std::string& host_path) -> Result<HostNode> {
       if (const auto there = host_.find(host_path); there != host_.end()) return there->second;
       return HostNode{host_path, FileType::kCharacter, 1, 3};
@@ -121,6 +122,7 @@ class AllocateTest : public testing::Test {
   ResourceSpec spec_;
   std::vector<Device> devices_;
   std::map<std::string, std::string> unhealthy_;
+  bool can_see_ = true;
   std::map<std::string, Result<HostNode>> host_;  ///< paths that do not resolve to themselves
   mutable std::vector<std::uint32_t> provided_;   ///< groups
 };
@@ -344,6 +346,98 @@ TEST_F(AllocateTest, RejectsTwoHostPathsForOneContainerPath) {
     EXPECT_EQ(response.error().kind, ErrorKind::kInvalid);
     EXPECT_THAT(response.error().message, HasSubstr("would both be"));
   }
+}
+
+TEST_F(AllocateTest, RejectsNodesAndMountsThatHideEachOther) {
+  struct Case {
+    std::vector<DeviceNodeSpec> nodes;
+    std::vector<MountSpec> mounts;
+    std::string_view message;
+  };
+  const Case cases[] = {
+      {{Node({}, {})},
+       {Mounted("/opt/file", "/dev/c0")},
+       "the device node /dev/c0 and the mount of /opt/file"},
+      {{Node({}, "/dev/x/c{slot}")}, {Mounted("/opt/dir", "/dev/x")}, "create it on the host"},
+      {{Node({}, "/dev/x/c{slot}")},
+       {Mounted("/opt/dir", "/dev/x", false)},
+       "create it on the host"},
+      {{Node({}, "/dev/x"), Node("/dev/all", "/dev/x/y")},
+       {},
+       "nothing can be below a device node"},
+      {{Node({}, "/dev/x")},
+       {Mounted("/opt/dir", "/dev//x/y/")},
+       "nothing can be below a device node"},
+      {{Node({}, {})}, {Mounted("/opt/x", "/proc/{card}")}, "refuse mounts below /proc"},
+      {{Node({}, "/proc/{id}")}, {}, "cannot create device nodes below /proc"},
+  };
+  for (const Case& c : cases) {
+    spec_.device_nodes = c.nodes;
+    spec_.mounts = c.mounts;
+    const Error error = Refused({"c0"});
+    EXPECT_EQ(error.kind, ErrorKind::kInvalid);
+    EXPECT_THAT(error.message, HasSubstr(c.message)) << &c - cases;
+    // So the device is not advertised in the first place.
+    const auto rejection =
+        ProblemWithDevice(std::make_shared<const ResourceSpec>(spec_), devices_[0], "node-1");
+    ASSERT_TRUE(rejection) << &c - cases;
+    EXPECT_EQ(rejection->reason, RejectReason::kBadTemplate);
+    EXPECT_THAT(rejection->detail, HasSubstr(c.message));
+  }
+}
+
+TEST_F(AllocateTest, ChecksEveryNameOfANodeAgainstTheScannedNumber) {
+  DeviceNode& node = devices_[0].nodes[0];
+  node = {"/dev/by-id/a", "/dev/ttyUSB0", FileType::kCharacter, 188, 0, {}};
+  node.captures = {{"n", "0"}};
+  host_["/dev/by-id/a"] = HostNode{"/dev/ttyUSB0", FileType::kCharacter, 188, 0};
+  for (const char* host_path : {"{path}", "{real_path}", "/dev/ttyUSB{n}", "/dev/by-path/{n}"}) {
+    spec_.device_nodes = {Node(host_path, "/dev/modem")};
+    // The kernel gave the name to another adapter while a scan hangs.
+    for (const unsigned minor : {0U, 1U}) {
+      for (const char* name : {"/dev/by-id/a", "/dev/ttyUSB0", "/dev/by-path/0"}) {
+        host_[name] = HostNode{"/dev/ttyUSB0", FileType::kCharacter, 188, minor};
+      }
+      for (const bool grant_group : {false, true}) {
+        spec_.grant_group = grant_group;
+        const auto response = Get({"c0"});
+        ASSERT_EQ(response.has_value(), minor == 0) << host_path;
+        if (response) continue;
+        EXPECT_EQ(response.error().kind, ErrorKind::kPrecondition);
+        EXPECT_THAT(response.error().message, HasSubstr("is not the device that was found there"));
+      }
+    }
+  }
+}
+
+TEST_F(AllocateTest, LeavesOutOptionalMountsOfMissingPaths) {
+  spec_.mounts = {Mounted("/opt/a", "/opt/a"), Mounted("/opt/b", "/opt/b")};
+  host_["/opt/a"] = Fail(ErrorKind::kNotFound, "no such file");
+  host_["/opt/b"] = Fail(ErrorKind::kNotFound, "no such file");
+  EXPECT_THAT(Granted({"c0"}).mounts, SizeIs(2)) << "the runtime reports it";
+  spec_.mounts[0].optional = true;
+  EXPECT_THAT(Granted({"c0"}).mounts, ElementsAre(Mount{"/opt/b", "/opt/b", true}));
+  can_see_ = false;
+  EXPECT_THAT(Granted({"c0"}).mounts, SizeIs(2)) << "it may exist on the host";
+  host_.clear();
+  can_see_ = true;
+  EXPECT_THAT(Granted({"c0"}).mounts, SizeIs(2));
+}
+
+TEST_F(AllocateTest, GivesNodesTogetherWithMountsThatContainThem) {
+  spec_.device_nodes = {Node({}, {})};
+  spec_.mounts = {Mounted("/dev/c0", "/dev/c0"), Mounted("/opt", "/opt"), Mounted("/srv", "/opt/x"),
+                  Mounted("/lxcfs", "/proc/meminfo")};
+  EXPECT_THAT(Granted({"c0"}).mounts, SizeIs(4));
+  spec_.device_nodes = {Node({}, "/dev/x/c{card}")};
+  spec_.mounts = {Mounted("/dev", "/dev/x")};
+  EXPECT_THAT(Granted({"c0", "c1"}).devices, SizeIs(2));
+  // A mount of a link is a mount of the node that it leads to.
+  devices_[0].nodes[0].path = "/dev/by-id/c0";
+  host_["/dev/by-id/c0"] = HostNode{"/dev/c0", FileType::kCharacter, 1, 3};
+  spec_.device_nodes = {Node({}, {})};
+  spec_.mounts = {Mounted("{path}", "{path}")};
+  EXPECT_THAT(Granted({"c0"}).devices, SizeIs(1));
 }
 
 TEST_F(AllocateTest, MergesLinksToOneNodeOnOneContainerPath) {

@@ -56,6 +56,39 @@ TEST(Diff, ReportsAMissingMountOnce) {
   EXPECT_THAT(Diff(&after, before), IsEmpty());
 }
 
+TEST(Diff, ReportsANoteOnce) {
+  const Snapshot before = Of({Listed("a")});
+  Snapshot after = before;
+  after.notes = {{"a", "group is root"}};
+  EXPECT_THAT(Diff(&before, after), ElementsAre(Change{Kind::kNote, "a", "group is root"}));
+  EXPECT_EQ(Diff(&before, after), ProblemsAtStart(after));
+  EXPECT_THAT(Diff(&after, after), IsEmpty());
+  EXPECT_THAT(Diff(&after, before), IsEmpty());
+}
+
+TEST(Diff, ReportsAnIdThatMovedToOtherHardware) {
+  const auto linked = [](const std::string& link, unsigned minor, bool is_missing = false) {
+    const std::string real = "/dev/ttyUSB" + std::to_string(minor);
+    ListedDevice listed{std::make_shared<const Device>(
+                            Device{"stick", {{link, real, FileType::kCharacter, 188, minor}}, {}}),
+                        Health::kHealthy, ""};
+    listed.is_missing = is_missing;
+    return listed;
+  };
+  const std::string link = "/dev/serial/by-id/stick";
+  const Snapshot zero = Of({linked(link, 0)}), one = Of({linked(link, 1)});
+  EXPECT_THAT(Diff(&zero, one),
+              ElementsAre(Change{Kind::kMoved, "stick",
+                                 "/dev/serial/by-id/stick led to /dev/ttyUSB0 (188:0) and leads to "
+                                 "/dev/ttyUSB1 (188:1) now"}));
+  EXPECT_THAT(Diff(&zero, zero), IsEmpty());
+  // It was plugged in again, or the node has its own name.
+  const Snapshot gone = Of({linked(link, 0, true)});
+  EXPECT_THAT(Diff(&gone, one), IsEmpty());
+  const Snapshot by_name = Of({linked("/dev/ttyUSB0", 0)});
+  EXPECT_THAT(Diff(&by_name, by_name), IsEmpty());
+}
+
 TEST(Diff, IsEmptyForEqualSnapshots) {
   const Snapshot snapshot = Of({Listed("a"), Listed("b", Health::kUnhealthy, "gone")},
                                {{"/dev/x", RejectReason::kLimit, ""}});

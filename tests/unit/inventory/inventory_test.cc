@@ -422,7 +422,7 @@ TEST_F(InventoryTest, DeviceIsUnhealthyWhileANodeIsMissing) {
   const auto advance = [&](std::vector<Device> devices, std::vector<Rejection> rejected = {},
                            bool is_missing = true) {
     Discovery found = Found(std::move(devices), std::move(rejected));
-    if (is_missing) found.missing_nodes.emplace("a", "/dev/control is missing");
+    if (is_missing) found.unusable.emplace("a", "/dev/control is missing");
     inventory_.MergeScan(std::move(found), start_);
     inventory_.Publish([](const std::string&) { return ProbeScheduler::DeviceHealth(); });
   };

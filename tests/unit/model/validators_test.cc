@@ -31,6 +31,31 @@ TEST(PathRule, ChecksTemplates) {
   EXPECT_EQ(OffsetIn("/./", ProblemWithContainerPath), 0);
 }
 
+TEST(ProblemWithNodeTarget, RejectsProcAndSys) {
+  for (const std::string_view bad :
+       {"/proc/cpuinfo", "/proc/a/{name}", "//proc/./x", "/sys/fs/x", "/sys/{name}", "/./"}) {
+    EXPECT_EQ(OffsetIn(bad, ProblemWithNodeTarget), 0) << bad;
+  }
+  for (const std::string_view good :
+       {"/dev/x", "/processes/x", "/sys-x/a", "/dev/proc/x", "/opt/sys/x"}) {
+    EXPECT_EQ(OffsetIn(good, ProblemWithNodeTarget), -1) << good;
+  }
+}
+
+TEST(ProblemWithMountTarget, RejectsWhatRuncRefusesBelowProc) {
+  for (const std::string_view bad :
+       {"/proc/a", "/proc/acpi/{name}", "//proc/./x/", "/proc/cpuinfo/x", "/proc/sys/kernel",
+        "/proc/net", "/proc/self/x", "/./"}) {
+    EXPECT_EQ(OffsetIn(bad, ProblemWithMountTarget), 0) << bad;
+  }
+  for (const std::string_view good :
+       {"/proc/cpuinfo", "//proc/./meminfo/", "/proc/net/dev", "/proc/sys/kernel/ns_last_pid",
+        "/proc/{name}", "/proc/sys/{name}", "/proc/mem{name}", "/processes", "/sys/x",
+        "/sys/fs/cgroup", "/proc"}) {
+    EXPECT_EQ(OffsetIn(good, ProblemWithMountTarget), -1) << good;
+  }
+}
+
 TEST(ReservedEnv, IncludesVariablesThatSelectCode) {
   for (const std::string_view name :
        {"PATH",           "LD_PRELOAD",   "LD_LIBRARY_PATH",   "LD_AUDIT",      "LD_",

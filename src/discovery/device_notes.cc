@@ -1,0 +1,144 @@
+#include "discovery/device_notes.h"
+
+#include <algorithm>
+
+#include "base/ascii.h"
+#include "base/format.h"
+#include "base/path.h"
+#include "model/render.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kGraphics = "/dev/dri/";
+
+/// Returns the condition of a udev rule for nodes of this kind.
+std::string UdevConditionFor(const HostNode& node, const Sysfs& sysfs) {
+  const auto syspath = sysfs.OfNode(node.type, node.major, node.minor);
+  const auto device = syspath ? sysfs.Read(*syspath) : Failure(syspath.error());
+  if (!device || device->subsystem.empty()) {
+    return Format("KERNEL==\"{}\"", BaseName(node.path));
+  }
+  std::string name = device->name;
+  while (!name.empty() && IsDigit(name.back())) name.pop_back();
+  if (name.size() < device->name.size()) name += "[0-9]*";
+  return Format("SUBSYSTEM==\"{}\", KERNEL==\"{}\"", device->subsystem, name);
+}
+
+/// Returns why a container that is not root cannot open the node, although it has the group of the
+/// node; empty if it can.
+std::string WhyGroupIsOfNoUse(const std::string& path, const std::string& permissions,
+                              const ScanContext& scan) {
+  const auto node = scan.host().Resolve(path);
+  if (!node) return "";
+  const bool reads = permissions.find('r') != std::string::npos;
+  const bool writes = permissions.find('w') != std::string::npos;
+  const unsigned needed = (reads ? 4U : 0U) | (writes ? 2U : 0U);
+  const bool others_can = (node->mode & needed) == needed;
+  const bool group_can = node->gid != 0 && ((node->mode >> 3U) & needed) == needed;
+  if (others_can || group_can) return "";
+  return Format(
+      "{}: {}: a container that is not root cannot open it; set the group by udev, with this rule "
+      "in /etc/udev/rules.d/90-devices.rules: {}, GROUP=\"dialout\", MODE=\"0660\"",
+      path, node->gid == 0 ? "group is root" : Format("mode is {:04o}", node->mode),
+      UdevConditionFor(*node, scan.sysfs()));
+}
+
+/// Returns that graphics libraries will not find a node of kGraphics; empty if they will.
+std::string WhyGraphicsFail(const std::string& real_path, const std::string& container_path) {
+  if (real_path == container_path) return "";
+  return Format(
+      "{} is {} in the container, but libdrm and VA-API open the node by its kernel name; set "
+      "container_path = \"{{real_path}}\"",
+      real_path, container_path);
+}
+
+/// Returns that udev can give a link to another device; empty if only one device requests it.
+std::string WhyLinkCanMove(const DeviceNode& node, const ScanContext& scan) {
+  constexpr std::string_view kDev = "/dev/";
+  if (node.path == node.real_path || !node.path.starts_with(kDev) ||
+      node.path.find("/by-id/") == std::string::npos) {
+    return "";
+  }
+  // The name of the directory in which udev lists the devices that request the link; older versions
+  // keep the first slash.
+  std::string name;
+  for (const char c : node.path.substr(kDev.size())) {
+    name += c == '/' ? "\\x2f" : c == '\\' ? "\\x5c" : std::string(1, c);
+  }
+  for (const std::string_view slash : {"", "\\x2f"}) {
+    const auto entries = scan.host().List(Format("/run/udev/links/{}{}", slash, name),
+                                          [](const std::string&) { return true; });
+    if (!entries || entries->size() < 2) continue;
+    std::vector<std::string> numbers;
+    for (const HostEntry& entry : *entries) numbers.push_back(entry.name);
+    std::ranges::sort(numbers);
+    if (numbers.size() > 4) numbers.resize(4);
+    return Format(
+        "{} devices request the link {}, because they have the same serial number ({}); udev gives "
+        "it to one of them, and can move it, and with it this ID, to another one; match by "
+        "usb_port, or by a link in by-path",
+        entries->size(), node.path, fmt::join(numbers, ", "));
+  }
+  return "";
+}
+
+class NoteFinder {
+ public:
+  NoteFinder(const ResourceSpec& spec, ScanContext& scan, Discovery& discovery)
+      : spec_(spec), scan_(scan), discovery_(discovery) {}
+
+  void Look(Variables variables) {
+    for (const DeviceNode& node : variables.device->nodes) {
+      Add(variables, WhyLinkCanMove(node, scan_));
+    }
+    for (const DeviceNodeSpec& given : DeviceNodesOf(spec_, variables.device->match)) {
+      if (given.host_path) {
+        LookAtChosen(given, variables);
+        continue;
+      }
+      for (const DeviceNode& node : variables.device->nodes) {
+        variables.node = &node;
+        LookAtNode(given, node.path, node.real_path, variables);
+      }
+    }
+  }
+
+ private:
+  void LookAtChosen(const DeviceNodeSpec& given, const Variables& variables) {
+    if (!spec_.grant_group && !given.host_path->text().starts_with(kGraphics)) return;
+    const auto path = RenderPath(*given.host_path, variables, "host_path");
+    const auto node = path ? scan_.host().Resolve(*path) : Failure(path.error());
+    if (node) LookAtNode(given, *path, node->path, variables);
+  }
+
+  void LookAtNode(const DeviceNodeSpec& given, const std::string& path,
+                  const std::string& real_path, const Variables& variables) {
+    if (spec_.grant_group) Add(variables, WhyGroupIsOfNoUse(path, given.permissions, scan_));
+    if (!real_path.starts_with(kGraphics)) return;
+    const auto target = given.container_path
+                            ? RenderPath(*given.container_path, variables, "container_path")
+                            : Result<std::string>(path);
+    if (target) Add(variables, WhyGraphicsFail(real_path, *target));
+  }
+  void Add(const Variables& variables, std::string text) {
+    if (text.empty() || discovery_.notes.size() == kMaxDeviceNotes) return;
+    discovery_.notes.push_back({variables.device->id, std::move(text)});
+  }
+
+  const ResourceSpec& spec_;
+  ScanContext& scan_;
+  Discovery& discovery_;
+};
+
+}  // namespace
+
+void FindNotes(const ResourceSpec& spec, const std::string& node_name, ScanContext& scan,
+               Discovery& discovery) {
+  NoteFinder finder(spec, scan, discovery);
+  for (const Device& device : discovery.devices) {
+    finder.Look(VariablesOf(device, spec.name, node_name));
+  }
+}
+
+}  // namespace patchbay
