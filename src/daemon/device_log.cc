@@ -50,6 +50,10 @@ void LogDeviceChanges(Log& log, const Snapshot* before, const Snapshot& after) {
       case Change::Kind::kAccepted:
         log.Info("device no longer rejected", {{"resource", resource}, {"path", change.device}});
         break;
+      case Change::Kind::kUnusedExclude:
+        log.Warning("exclude has no effect",
+                    {{"resource", resource}, {"path", change.device}, {"reason", change.reason}});
+        break;
       case Change::Kind::kMissingMount:
         log.Warning("mount source is missing",
                     {{"resource", resource}, {"path", change.device}, {"reason", change.reason}});

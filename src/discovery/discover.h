@@ -20,6 +20,7 @@ struct Discovery {
   /// Why a device node that containers need is missing, by device ID; see discovery/extra_nodes.h.
   std::map<std::string, std::string, std::less<>> missing_nodes = {};
   std::vector<MissingMount> missing_mounts = {};
+  std::vector<UnusedExclude> unused_excludes = {};
   /// For ScanRequest::owned_before of the next scan.
   std::shared_ptr<const OwnedNodes> owned = {};
   std::vector<MatchReport> reports = {};  ///< one for each match, if requested

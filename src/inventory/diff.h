@@ -17,10 +17,12 @@ struct Change {
     kRejected,
     kAccepted,
     kMissingMount,
+    kUnusedExclude,
   };
   Kind kind = Kind::kAppeared;
-  std::string device;  ///< its ID; for kRejected, kAccepted and kMissingMount the path
-  std::string reason;  ///< for kUnhealthy, kRejected and kMissingMount
+  std::string device;  ///< its ID; for kRejected, kAccepted and kMissingMount the path,
+                       ///< for kUnusedExclude the glob
+  std::string reason;  ///< for kUnhealthy, kRejected, kMissingMount and kUnusedExclude
 
   bool operator==(const Change&) const = default;
 };

@@ -102,6 +102,7 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   const bool finds_others = std::exchange(finds_others_, false);
   rejected_ = std::move(discovery.rejected);
   missing_mounts_ = std::move(discovery.missing_mounts);
+  unused_excludes_ = std::move(discovery.unused_excludes);
   is_complete_ = discovery.complete;
   max_present_ = std::max(max_present_, discovery.devices.size());
   // ListNeverFound adds those that are still not found.
@@ -244,7 +245,8 @@ void Inventory::Publish(const HealthLookup& health_of) {
                     .generation = snapshot_ ? snapshot_->generation + 1 : 1,
                     .devices = {},
                     .rejected = rejected_,
-                    .missing_mounts = missing_mounts_};
+                    .missing_mounts = missing_mounts_,
+                    .unused_excludes = unused_excludes_};
   snapshot.devices.reserve(tracked_.size());
   for (const Tracked& tracked : tracked_) snapshot.devices.push_back(Listed(tracked, health_of));
   snapshot.topology =
@@ -253,7 +255,8 @@ void Inventory::Publish(const HealthLookup& health_of) {
                   [](const ListedDevice& listed) { return listed.device->numa_node.has_value(); });
   if (snapshot_ && snapshot_->spec == spec_ && snapshot_->devices == snapshot.devices &&
       snapshot_->rejected == snapshot.rejected &&
-      snapshot_->missing_mounts == snapshot.missing_mounts) {
+      snapshot_->missing_mounts == snapshot.missing_mounts &&
+      snapshot_->unused_excludes == snapshot.unused_excludes) {
     return;
   }
   snapshot_ = std::make_shared<const Snapshot>(std::move(snapshot));

@@ -56,6 +56,17 @@ TEST(Diff, ReportsAMissingMountOnce) {
   EXPECT_THAT(Diff(&after, before), IsEmpty());
 }
 
+TEST(Diff, ReportsAnUnusedExcludeOnce) {
+  const Snapshot before = Of({Listed("a")});
+  Snapshot after = before;
+  after.unused_excludes = {{0, "/dev/sytem"}};
+  EXPECT_THAT(Diff(&before, after), ElementsAre(Change{Kind::kUnusedExclude, "/dev/sytem",
+                                                       std::string(UnusedExclude::kReason)}));
+  EXPECT_EQ(ProblemsAtStart(after), Diff(&before, after));
+  EXPECT_THAT(Diff(&after, after), IsEmpty());
+  EXPECT_THAT(Diff(&after, before), IsEmpty());
+}
+
 TEST(Diff, IsEmptyForEqualSnapshots) {
   const Snapshot snapshot = Of({Listed("a"), Listed("b", Health::kUnhealthy, "gone")},
                                {{"/dev/x", RejectReason::kLimit, ""}});
