@@ -79,7 +79,8 @@ Json DevicesJson(const Inspections& inspections, const ProbeOutcomes& probes) {
                          {"api", kApiNames[static_cast<std::size_t>(snapshot->spec->api)]},
                          {"devices", std::move(devices)},
                          {"rejected", json.Rejected()},
-                         {"missing_mounts", json.MissingMounts()}});
+                         {"missing_mounts", json.MissingMounts()},
+                         {"unused_excludes", json.UnusedExcludes()}});
   }
   return {{"resources", std::move(resources)}};
 }
@@ -100,14 +101,18 @@ std::string Below(const std::vector<std::vector<std::string>>& rows, bool colore
   return rows.size() > 1 ? "\n" + RenderTable(rows, colored) : "";
 }
 
-/// Returns tables of unhealthy and rejected devices and of missing mounts: all problems that do not
-/// depend on probes.
+/// Returns tables of unhealthy and rejected devices, missing mounts and useless excludes: all
+/// problems that do not depend on probes.
 std::string ProblemsText(const Inspections& inspections, bool colored) {
   std::vector<std::vector<std::string>> unhealthy = {{"RESOURCE", "UNHEALTHY", "REASON"}};
   std::vector<std::vector<std::string>> rejected = {{"RESOURCE", "REJECTED", "REASON"}};
   std::vector<std::vector<std::string>> mounts = {{"RESOURCE", "MISSING MOUNT", "REASON"}};
+  std::vector<std::vector<std::string>> excludes = {{"RESOURCE", "EXCLUDE", "REASON"}};
   for (const auto& [snapshot, reports, hints] : inspections) {
     const std::string& name = snapshot->spec->name;
+    for (const UnusedExclude& exclude : snapshot->unused_excludes) {
+      excludes.push_back({name, exclude.glob, std::string(UnusedExclude::kReason)});
+    }
     for (const ListedDevice& listed : snapshot->devices) {
       if (listed.health == Health::kHealthy) continue;
       unhealthy.push_back({name, listed.device->id, listed.reason});
@@ -120,7 +125,8 @@ std::string ProblemsText(const Inspections& inspections, bool colored) {
       mounts.push_back({name, path, detail});
     }
   }
-  return Below(unhealthy, colored) + Below(rejected, colored) + Below(mounts, colored);
+  return Below(unhealthy, colored) + Below(rejected, colored) + Below(mounts, colored) +
+         Below(excludes, colored);
 }
 
 /// Returns a hint with the `explain` command for resources without devices.

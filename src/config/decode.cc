@@ -92,7 +92,9 @@ bool Decode(const KeyInfo& key, const TomlValue& value, TemplatePairs& out, Repo
   out.place = value.place;
   bool all = true;
   for (const TomlEntry& entry : table->entries) {
-    if (const auto* text = std::get_if<Text>(&entry.value.value)) {
+    if (ReportKeyOfResource(key, entry, reporter)) {
+      all = false;
+    } else if (const auto* text = std::get_if<Text>(&entry.value.value)) {
       out.items.emplace_back(entry.key, *text);
     } else {
       ReportWrongPair(key, entry, reporter);
@@ -108,7 +110,9 @@ bool Decode(const KeyInfo& key, const TomlValue& value, AttributePairs& out, Rep
   out.place = value.place;
   bool all = true;
   for (const TomlEntry& entry : table->entries) {
-    if (auto pair = DecodeAttribute(entry)) {
+    if (ReportKeyOfResource(key, entry, reporter)) {
+      all = false;
+    } else if (auto pair = DecodeAttribute(entry)) {
       out.items.push_back(std::move(*pair));
     } else {
       ReportWrongAttribute(key, entry, reporter);

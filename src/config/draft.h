@@ -141,6 +141,8 @@ struct MatchDraft : Draft {
   std::optional<Spanned<std::chrono::milliseconds>> timeout;
   std::optional<Spanned<int>> count;
   std::optional<OneOrMore> exclude;
+  std::optional<Spanned<bool>> exclude_required;
+  bool allow_mounted = false;
   std::optional<TemplateText> id;
   std::optional<Choice> type;
   std::optional<Text> group_by;

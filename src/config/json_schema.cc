@@ -88,6 +88,17 @@ Json Table(const KeyInfo& key) {
                                            : Format("{}.{}", key.section, key.name));
 }
 
+/// Forbids the keys of [[resource]] in a table of it with arbitrary keys.
+Json WithoutKeysOfResource(const KeyInfo& table, Json schema) {
+  if (table.section != ResourceDraft::kSection) return schema;
+  Json names = Json::array();
+  for (const KeyInfo& key : AllKeys()) {
+    if (key.section == table.section) names.push_back(key.name);
+  }
+  schema["propertyNames"]["not"] = {{"enum", std::move(names)}};
+  return schema;
+}
+
 /// Returns the schema of the values of a key, without title and description.
 Json ValueSchema(const KeyInfo& key) {
   switch (key.type) {
@@ -106,9 +117,11 @@ Json ValueSchema(const KeyInfo& key) {
       return {{"type", "integer"}, {"minimum", key.range.min}, {"maximum", key.range.max}};
     case ValueType::kBoolean: return {{"type", "boolean"}};
     case ValueType::kDuration: return StringSchema(kDurationPattern, false);
-    case ValueType::kTemplateTable: return TableOf(TemplateSchema("", false), key.key_pattern);
+    case ValueType::kTemplateTable:
+      return WithoutKeysOfResource(key, TableOf(TemplateSchema("", false), key.key_pattern));
     case ValueType::kPatternTable: return TableOf(StringSchema("", false), key.key_pattern);
-    case ValueType::kAttributeTable: return TableOf(AttributeSchema(), key.key_pattern);
+    case ValueType::kAttributeTable:
+      return WithoutKeysOfResource(key, TableOf(AttributeSchema(), key.key_pattern));
     case ValueType::kTable: {
       Json table = Table(key);
       if (key.non_empty) table["minProperties"] = 1;

@@ -310,6 +310,23 @@ void ReportWrongPair(const KeyInfo& table, const TomlEntry& entry, Reporter& rep
                   Format("in the table {}, {}", table.name, HintOnWrongType(pair, entry.value)));
 }
 
+bool ReportKeyOfResource(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
+  const std::string& name = entry.key.value;
+  if (table.section != ResourceDraft::kSection ||
+      std::ranges::none_of(AllKeys(), [&](const KeyInfo& key) {
+        return key.section == table.section && key.name == name;
+      })) {
+    return false;
+  }
+  reporter.Report(Code::kUnknownKey, entry.key.place,
+                  Format("\"{}\" in [{}.{}] is a key of {}", name, table.section, table.name,
+                         SectionTitle(table.section)),
+                  Format("it belongs to {}; move it above the table [{}.{}]{}",
+                         SectionTitle(table.section), table.section, table.name,
+                         table.name == "env" ? ", or write the variable in upper case" : ""));
+  return true;
+}
+
 void ReportWrongAttribute(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
   const std::string text = KeyText(entry.key.value.substr(0, 100));
   const std::string name = text.empty() ? "KEY" : text;

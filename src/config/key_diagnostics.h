@@ -15,6 +15,9 @@ namespace patchbay {
 void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& reporter);
 /// Reports that a value in `table`, a table with arbitrary keys, has the wrong type.
 void ReportWrongPair(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
+/// Reports an entry of `table`, a table with arbitrary keys, that is a key of [[resource]], written
+/// below the table by accident. Returns whether it is.
+bool ReportKeyOfResource(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
 /// Reports that a value in `table`, a table of attributes, is neither a template nor a table of a
 /// type and a template.
 void ReportWrongAttribute(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);

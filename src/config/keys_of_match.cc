@@ -14,11 +14,13 @@ constexpr std::string_view kCommand[] = {"command"};
 constexpr std::string_view kFindsPaths[] = {"path", "regex", "command"};
 constexpr std::string_view kPath[] = {"path"};
 constexpr std::string_view kGroupBy[] = {"group_by"};
+constexpr std::string_view kExclude[] = {"exclude"};
 constexpr std::string_view kExcludedByCommand[] = {"usb",         "pci",  "usb_port",
                                                    "pci_address", "udev", "not"};
 constexpr std::string_view kExcludedByCount[] = {
-    "usb", "pci",  "usb_port", "pci_address", "udev",    "not",        "exclude",
-    "id",  "type", "group_by", "together",    "require", "max_devices"};
+    "usb",  "pci",      "usb_port", "pci_address",      "udev",
+    "not",  "exclude",  "id",       "exclude_required", "allow_mounted",
+    "type", "group_by", "together", "require",          "max_devices"};
 
 constexpr Key<MatchDraft> kMatchKeys[] = {
     KeyFor<&MatchDraft::path>(
@@ -105,6 +107,17 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
          .meaning = "globs of nodes, or of links to nodes, that are excluded",
          .example = R"("/dev/ttyUSB9*")",
          .pattern = kGlobPattern}),
+    KeyFor<&MatchDraft::exclude_required>(
+        {.name = "exclude_required",
+         .default_value = "false",
+         .meaning = "no device is advertised while a glob of exclude excludes nothing",
+         .example = "true",
+         .needs = kExclude}),
+    KeyFor<&MatchDraft::allow_mounted>(
+        {.name = "allow_mounted",
+         .default_value = "false",
+         .meaning = "disks that the host uses are advertised; no hook runs for them",
+         .example = "true"}),
     KeyFor<&MatchDraft::id>({.name = "id",
                              .meaning = "the ID of a device; default: derived from its path",
                              .example = R"("{usb_port}")",

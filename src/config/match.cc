@@ -371,6 +371,12 @@ std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& bu
   if (draft.exclude) {
     match.exclude = CompileGlobs(*draft.exclude, budget, reporter).value_or(std::vector<Glob>());
   }
+  match.exclude_required = draft.exclude_required && draft.exclude_required->value;
+  if (match.exclude_required && !draft.exclude) {
+    reporter.Report(Code::kNeedsKey, draft.exclude_required->place,
+                    "\"exclude_required\" needs \"exclude\"", "remove the key");
+  }
+  match.allow_mounted = draft.allow_mounted;
   if (draft.max_devices) match.max_devices = draft.max_devices->value;
   if (draft.type) match.type = static_cast<NodeType>(draft.type->value);
   match.conditions = CompileConditions(draft.conditions, reporter);

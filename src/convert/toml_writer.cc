@@ -82,6 +82,23 @@ void WriteNodes(const std::vector<NewNode>& nodes, std::string_view owner, std::
   }
 }
 
+/// Returns whether a path or regex can find a disk by the kernel's name or by a link. On any other
+/// device, `allow_mounted` has no effect.
+bool NamesDisks(std::string_view pattern) {
+  constexpr std::string_view kNames[] = {"sd",  "hd",  "vd", "xvd",    "nvme",   "mmcblk", "md",
+                                         "dm-", "nbd", "zd", "bcache", "mapper", "zvol",   "disk"};
+  constexpr std::string_view kSeparators = "/|(){},>";
+  if (pattern.starts_with("/dev/*")) return true;
+  while (!pattern.empty()) {
+    if (std::ranges::any_of(kNames, [&](std::string_view n) { return pattern.starts_with(n); })) {
+      return true;
+    }
+    const auto end = pattern.find_first_of(kSeparators);
+    pattern.remove_prefix(end == pattern.npos ? pattern.size() : end + 1);
+  }
+  return false;
+}
+
 void WriteMatch(const NewMatch& match, Lines lines) {
   lines.Comments(match.notes);
   lines.Header("[[resource.match]]");
@@ -92,6 +109,7 @@ void WriteMatch(const NewMatch& match, Lines lines) {
   if (!match.udev_subsystem.empty()) {
     lines.Raw("udev", "{ subsystem = " + QuoteToml(match.udev_subsystem) + " }");
   }
+  if (NamesDisks(match.path) || NamesDisks(match.regex)) lines.Raw("allow_mounted", "true");
   lines.Key("type", match.type);
   lines.Key("group_by", match.group_by);
   lines.Key("id", match.id);

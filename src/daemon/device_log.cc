@@ -58,6 +58,10 @@ void LogDeviceChanges(Log& log, const Snapshot* before, const Snapshot& after) {
         log.Warning("device needs attention",
                     {{"resource", resource}, {"device", change.device}, {"reason", change.reason}});
         break;
+      case Change::Kind::kUnusedExclude:
+        log.Warning("exclude has no effect",
+                    {{"resource", resource}, {"path", change.device}, {"reason", change.reason}});
+        break;
       case Change::Kind::kMissingMount:
         log.Warning("mount source is missing",
                     {{"resource", resource}, {"path", change.device}, {"reason", change.reason}});

@@ -1,12 +1,13 @@
 // ScanMatches collects candidates from the sources of all matches. The functions after it turn
-// candidates into devices, one rule at a time: grouping, IDs, exclusive nodes, limits, equal IDs,
-// shared nodes, additional nodes. Each rule removes the candidates that it rejects, with a reason;
-// Discover has the order and why. The previous snapshot decides between devices that are otherwise
-// equal: a listed device keeps its ID.
+// candidates into devices, one rule at a time: grouping, IDs, exclusive nodes, disks in use,
+// limits, equal IDs, shared nodes, additional nodes. Each rule removes the candidates that it
+// rejects, with a reason; Discover has the order and why. The previous snapshot decides between
+// devices that are otherwise equal: a listed device keeps its ID.
 
 #include "discovery/discover.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -17,6 +18,7 @@
 #include "discovery/device_id.h"
 #include "discovery/device_notes.h"
 #include "discovery/device_rules.h"
+#include "discovery/disk_use.h"
 #include "discovery/extra_nodes.h"
 #include "discovery/grouping.h"
 #include "discovery/numa.h"
@@ -74,6 +76,7 @@ void ScanMatches(const ResourceSpec& spec, ScanContext& scan) {
   for (std::size_t i = 0; i < spec.matches.size(); ++i) {
     scan.BeginMatch(spec.matches[i], i, spec.api);
     std::visit([&](const auto& source) { ScanSource(source, scan); }, spec.matches[i].source);
+    scan.EndMatch();
   }
 }
 
@@ -155,6 +158,42 @@ void RejectTakenNodes(const Taken& taken, std::vector<Candidate>& found, ScanCon
   });
 }
 
+/// Rejects all devices of a match that requires its `exclude`, while a glob of it excludes nothing.
+void RejectWithoutExcludes(const ResourceSpec& spec, std::vector<Candidate>& found,
+                           ScanContext& scan) {
+  std::map<std::size_t, std::string_view> missing;
+  for (const UnusedExclude& unused : scan.unused_excludes()) {
+    if (spec.matches[unused.match].exclude_required) missing.emplace(unused.match, unused.glob);
+  }
+  if (missing.empty()) return;
+  RejectIf(found, scan, RejectReason::kMissingExclude, [&](const Device& device) {
+    const auto glob = missing.find(device.match);
+    return glob == missing.end()
+               ? std::string()
+               : Format(
+                     "{} excludes nothing on this node, and the match has exclude_required: "
+                     "correct it, or attach the device that it names",
+                     glob->second);
+  });
+}
+
+/// Rejects devices with disks that the host uses, unless their match allows it.
+void RejectMounted(const ResourceSpec& spec, std::vector<Candidate>& found, ScanContext& scan) {
+  DiskUse uses(scan.sysfs());
+  RejectIf(found, scan, RejectReason::kMounted, [&](const Device& device) {
+    if (spec.matches[device.match].allow_mounted) return std::string();
+    for (const DeviceNode& node : device.nodes) {
+      if (node.type != FileType::kBlock) continue;
+      const auto use = uses.Of(node);
+      if (use && use->empty()) continue;
+      if (!use) scan.SetIncomplete();
+      return Format("{}; to advertise disks that the host uses, set allow_mounted = true",
+                    use ? *use : "whether the host uses it is unknown: " + use.error().message);
+    }
+    return std::string();
+  });
+}
+
 /// Returns whether the NUMA node is needed, by the kubelet or a template.
 bool NeedsNumaNodes(const ResourceSpec& spec) {
   const auto asks = [](const Template* t) {
@@ -207,9 +246,11 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   if (request.before != nullptr) UseListedDevices(request.before->devices, found);
   scan.KeepDevices(found);
   Discovery discovery;
-  // Limits come after the nodes of exclusive resources, which do not count, and before the check
-  // for equal IDs, because only one of the devices may remain.
+  // Limits come after the rules for single devices, because rejected ones do not count, and before
+  // the check for equal IDs, because only one of the devices may remain.
   RejectTakenNodes(TakenNodes(host, request, discovery), found, scan);
+  RejectWithoutExcludes(spec, found, scan);
+  RejectMounted(spec, found, scan);
   RejectBeyondLimits(spec, found, request, scan);
   RejectSharedIds(found, request, scan);
   RejectSharedNodes(found, request, scan);
@@ -227,6 +268,7 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   FindMissing(spec, request.node_name, scan, discovery);
   FindBlockedGroups(scan, discovery);
   FindNotes(spec, request.node_name, scan, discovery);
+  discovery.unused_excludes = std::move(scan.unused_excludes());
   discovery.directories.insert(scan.directories().begin(), scan.directories().end());
   // Directory entries have no order. Sorted, so that equal rejections are not a change.
   std::stable_sort(scan.rejected().begin(), scan.rejected().end(),

@@ -22,6 +22,7 @@ struct Discovery {
   std::map<std::string, std::string, std::less<>> unusable = {};
   std::vector<MissingMount> missing_mounts = {};
   std::vector<DeviceNote> notes = {};  ///< see discovery/device_notes.h
+  std::vector<UnusedExclude> unused_excludes = {};
   /// For ScanRequest::owned_before of the next scan.
   std::shared_ptr<const OwnedNodes> owned = {};
   std::vector<MatchReport> reports = {};  ///< one for each match, if requested

@@ -1,7 +1,9 @@
 #include "discovery/exclusion.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 #include "base/format.h"
 #include "discovery/glob_walk.h"
@@ -19,28 +21,41 @@ bool IsTooWide(const Glob::Components& pattern) {
                      [](const Glob::Component& component) { return component.any_depth; });
 }
 
-const Glob* FirstMatch(const std::vector<Glob>& globs, const std::string& path) {
-  const auto found = std::find_if(globs.begin(), globs.end(),
-                                  [&](const Glob& glob) { return glob.Matches(path); });
-  return found == globs.end() ? nullptr : &*found;
+/// Returns the text before the first character that is special in a glob or a regex.
+std::string_view LiteralBeginning(std::string_view pattern) {
+  return pattern.substr(0, pattern.find_first_of("\\*?[]{}.+()|^$"));
+}
+
+/// Returns whether the glob begins no more narrowly than one of the match, so that it is a filter
+/// for what that finds. A glob for one path is none.
+bool OnlyFilters(const Glob& glob, const MatchSpec& match) {
+  const std::string_view beginning = LiteralBeginning(glob.text());
+  if (beginning.size() == glob.text().size()) return false;
+  const auto begins = [&](std::string_view found) {
+    return LiteralBeginning(found).starts_with(beginning);
+  };
+  if (const auto* regex = std::get_if<RegexSource>(&match.source)) {
+    return begins(regex->regex.text());
+  }
+  const auto* paths = std::get_if<PathSource>(&match.source);
+  return paths != nullptr &&
+         std::ranges::any_of(paths->globs, [&](const Glob& own) { return begins(own.text()); });
 }
 
 }  // namespace
 
-Exclusion Exclusion::Of(const std::vector<Glob>& globs, ScanContext& scan) {
+Exclusion Exclusion::Of(const MatchSpec& match, ScanContext& scan) {
   Exclusion exclusion;
-  exclusion.globs_ = globs;
-  std::vector<std::string> unused;
   scan.report().SetMuted(true);  // these directories are not searched for devices
-  for (const Glob& glob : globs) {
-    bool names_any = false, is_too_wide = false, is_undecided = false;
+  for (const Glob& glob : match.exclude) {
+    const std::size_t index = exclusion.patterns_.size();
+    Pattern& pattern = exclusion.patterns_.emplace_back(Pattern{glob, OnlyFilters(glob, match)});
+    bool is_undecided = false;
     const auto follow = [&](const std::string& path, const HostEntry* entry) {
       const auto node = scan.Follow(path, entry);
-      names_any = names_any || node.has_value();
+      pattern.is_used = pattern.is_used || (node && scan.AcceptsType(node->type));
       is_undecided = is_undecided || (!node && node.error().kind != ErrorKind::kNotFound);
-      if (node && node->path != path) {
-        exclusion.links_.emplace(node->path, Link{path, glob.text()});
-      }
+      if (node && node->path != path) exclusion.links_.emplace(node->path, Link{path, index});
     };
     const GlobVisitor visitor{
         .on_path = [&](const std::string& path) { follow(path, nullptr); },
@@ -52,46 +67,76 @@ Exclusion Exclusion::Of(const std::vector<Glob>& globs, ScanContext& scan) {
               }
             }};
     const std::size_t unreadable = scan.unreadable();
-    for (const Glob::Components& pattern : glob.alternatives()) {
-      if (IsTooWide(pattern)) {
-        is_too_wide = true;
-        continue;
-      }
-      WalkGlob(pattern, scan, visitor);
+    for (const Glob::Components& alternative : glob.alternatives()) {
+      if (!IsTooWide(alternative)) WalkGlob(alternative, scan, visitor);
     }
-    if (is_undecided || scan.unreadable() != unreadable) exclusion.undecided_ = glob.text();
-    if (!names_any && !is_too_wide) unused.push_back(glob.text());
+    if (is_undecided || scan.unreadable() != unreadable) {
+      exclusion.undecided_ = glob.text();
+      pattern.is_used = true;
+    }
   }
   scan.report().SetMuted(false);
-  for (const std::string& glob : unused) {
-    scan.report().AddPlace({.place = glob,
-                            .problem = glob + " excludes nothing: the host has no such path now",
-                            .is_exclude = true});
-  }
   return exclusion;
 }
 
-std::optional<std::string> Exclusion::OfName(const std::string& path) const {
-  const Glob* glob = FirstMatch(globs_, path);
-  if (glob == nullptr) return std::nullopt;
-  return "it is excluded by " + glob->text();
+Exclusion::Pattern* Exclusion::FirstMatch(const std::string& path, bool for_disk) {
+  const auto found = std::ranges::find_if(patterns_, [&](const Pattern& pattern) {
+    return !(for_disk && pattern.only_filters) && pattern.glob.Matches(path);
+  });
+  if (found == patterns_.end()) return nullptr;
+  found->is_used = true;
+  return &*found;
+}
+
+std::optional<std::string> Exclusion::OfName(const std::string& path) {
+  const Pattern* pattern = FirstMatch(path);
+  if (pattern == nullptr) return std::nullopt;
+  return "it is excluded by " + pattern->glob.text();
 }
 
 std::optional<std::string> Exclusion::OfNode(const std::string& path,
-                                             const std::string& real_path) const {
+                                             const std::string& real_path) {
   if (empty()) return std::nullopt;
   if (auto why = OfName(path)) return why;
-  if (const Glob* glob = FirstMatch(globs_, real_path)) {
-    return Format("it is a link to {}, which is excluded by {}", real_path, glob->text());
+  if (const Pattern* pattern = FirstMatch(real_path)) {
+    return Format("it is a link to {}, which is excluded by {}", real_path, pattern->glob.text());
   }
   const auto link = links_.find(real_path);
   if (link == links_.end()) {
     if (undecided_.empty()) return std::nullopt;
     return Format("{}, which may exclude it, cannot be looked up now", undecided_);
   }
-  const auto& [name, glob] = link->second;
+  const std::string& name = link->second.path;
+  const std::string& glob = patterns_[link->second.pattern].glob.text();
   if (name == glob) return Format("it is excluded by {}, a link to the same node", glob);
   return Format("it is excluded by {}, as {} is a link to the same node", glob, name);
+}
+
+std::optional<std::string> Exclusion::OfPartition(const std::string& path,
+                                                  std::span<const std::string> links) {
+  const auto excluded_by = [](const Pattern& pattern, const std::string& link) {
+    const std::string& glob = pattern.glob.text();
+    return link.empty() || link == glob ? Format("excluded by {}", glob)
+                                        : Format("excluded by {}, as {} leads to it", glob, link);
+  };
+  if (const Pattern* pattern = FirstMatch(path, true)) return excluded_by(*pattern, "");
+  const auto [begin, end] = links_.equal_range(path);
+  for (auto link = begin; link != end; ++link) {
+    const Pattern& pattern = patterns_[link->second.pattern];
+    if (!pattern.only_filters) return excluded_by(pattern, link->second.path);
+  }
+  for (const std::string& link : links) {
+    if (const Pattern* pattern = FirstMatch(link, true)) return excluded_by(*pattern, link);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Exclusion::Unused() const {
+  std::vector<std::string> unused;
+  for (const Pattern& pattern : patterns_) {
+    if (!pattern.is_used) unused.push_back(pattern.glob.text());
+  }
+  return unused;
 }
 
 }  // namespace patchbay

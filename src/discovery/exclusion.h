@@ -1,21 +1,24 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "model/glob.h"
 
 namespace patchbay {
 
+struct MatchSpec;
 class ScanContext;
 
 /// The `exclude` of one match in one scan. A glob excludes a node by its matched path, by its path
 /// without links, and by every link to it that exists on the host or that udev requested for it.
-/// For example, "/dev/disk/by-id/nvme-SYSTEM" excludes /dev/nvme0n1 and all other links to it. The
-/// directories of links that do not exist yet are watched. While a glob cannot be evaluated, every
-/// node is excluded, so that an excluded node is never advertised.
+/// For example, "/dev/disk/by-id/nvme-SYSTEM" excludes /dev/nvme0n1 and all other links to it. A
+/// partition that is excluded excludes its disk. The directories of links that do not exist yet are
+/// watched. While a glob cannot be evaluated, every node is excluded, so that an excluded node is
+/// never advertised.
 ///
 /// A value; belongs to the thread of its scan.
 class Exclusion {
@@ -23,23 +26,40 @@ class Exclusion {
   /// Excludes nothing.
   Exclusion() = default;
   /// Evaluates the globs on the host. Called before the source of the match runs.
-  static Exclusion Of(const std::vector<Glob>& globs, ScanContext& scan);
+  static Exclusion Of(const MatchSpec& match, ScanContext& scan);
 
-  bool empty() const { return globs_.empty(); }
+  bool empty() const { return patterns_.empty(); }
   /// Returns why the matched path is excluded, or nothing.
-  std::optional<std::string> OfName(const std::string& path) const;
+  std::optional<std::string> OfName(const std::string& path);
   /// Returns why the node that `path` resolves to is excluded, and by which link, or nothing.
-  std::optional<std::string> OfNode(const std::string& path, const std::string& real_path) const;
+  std::optional<std::string> OfNode(const std::string& path, const std::string& real_path);
+  /// Returns why a partition, the node `path` with the links that udev requested for it, excludes
+  /// its disk, or nothing. A glob that begins no more narrowly than that of the match does not:
+  /// with
+  /// "/dev/disk/by-id/ata-*", the glob "/dev/disk/by-id/*-part*" only leaves out the partitions.
+  std::optional<std::string> OfPartition(const std::string& path,
+                                         std::span<const std::string> links);
+
+  /// Returns the globs that name nothing on this host that the match accepts, and that have
+  /// excluded nothing since Of.
+  std::vector<std::string> Unused() const;
 
  private:
+  struct Pattern {
+    Glob glob;
+    bool only_filters = false;  ///< see OfPartition
+    bool is_used = false;
+  };
   struct Link {
     std::string path;  ///< as the glob matched it
-    std::string glob;
+    std::size_t pattern;
   };
+  Pattern* FirstMatch(const std::string& path, bool for_disk = false);
 
-  std::vector<Glob> globs_;
+  std::vector<Pattern> patterns_;
   std::string undecided_;  ///< a glob that could not be evaluated; empty if none
-  std::unordered_map<std::string, Link> links_;  ///< the first link to each path without links
+  /// The links to each path without links, in the order in which they were found.
+  std::multimap<std::string, Link> links_;
 };
 
 }  // namespace patchbay

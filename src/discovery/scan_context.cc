@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "discovery/block_devices.h"
 #include "discovery/conditions.h"
 
 namespace patchbay {
@@ -49,9 +50,20 @@ void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api)
   keeps_devices_ = is_for_spec_of_cache_ && match.exclude.empty() && !HasConditions(match) &&
                    api != Api::kDra && match.group_by.empty() && !match.together;
   reuses_devices_ = keeps_devices_ && !request_.is_full;
-  exclusion_ = match.exclude.empty() ? Exclusion() : Exclusion::Of(match.exclude, *this);
+  exclusion_ = match.exclude.empty() ? Exclusion() : Exclusion::Of(match, *this);
   if (UsesSysfs(match) || api == Api::kDra) WatchNearestExisting("/run/udev/data");
 }
+
+void ScanContext::EndMatch() {
+  for (std::string& glob : exclusion_.Unused()) {
+    report_.AddPlace({.place = glob,
+                      .problem = glob + " excludes nothing: the host has no such path now",
+                      .is_exclude = true});
+    unused_excludes_.push_back({match_index_, std::move(glob)});
+  }
+}
+
+bool ScanContext::AcceptsType(FileType type) const { return Accepts(match_->type, type); }
 
 void ScanContext::WatchNearestExisting(std::string directory) {
   while (watched_links_.insert(directory).second) {
@@ -157,19 +169,43 @@ std::optional<std::string> ScanContext::FirstMismatch(const DeviceAncestry& devi
 bool ScanContext::IsExcluded(const std::string& path) {
   if (exclusion_.empty()) return false;
   auto why = exclusion_.OfName(path);
-  if (const auto node = host_.Resolve(path); !why && node) {
-    why = exclusion_.OfNode(path, node->path);
-  }
+  if (const auto node = host_.Resolve(path); !why && node) why = WhyExcluded(path, *node);
   return Drop(path, std::move(why));
 }
 
-/// Another device can have replaced the link, for example with the same file system UUID.
-std::optional<std::string> ScanContext::ExcludedByLinkOf(const HostNode& node) const {
+/// Returns why the node that `path` resolves to is excluded.
+std::optional<std::string> ScanContext::WhyExcluded(const std::string& path, const HostNode& node) {
+  if (exclusion_.empty()) return std::nullopt;
+  auto why = exclusion_.OfNode(path, node.path);
   const bool is_device = node.type == FileType::kCharacter || node.type == FileType::kBlock;
-  if (exclusion_.empty() || !is_device) return std::nullopt;
-  const DeviceNumber number{node.type, node.major, node.minor};
+  if (!why && is_device) why = ExcludedByLinkOf({node.type, node.major, node.minor});
+  if (!why && node.type == FileType::kBlock) why = ExcludedByPartitionOf(node);
+  return why;
+}
+
+/// Another device can have replaced the link, for example with the same file system UUID.
+std::optional<std::string> ScanContext::ExcludedByLinkOf(const DeviceNumber& number) {
   for (const std::string& link : sysfs_.properties().LinksOf(number)) {
     if (exclusion_.OfName(link)) return Format("it is excluded because udev links {} to it", link);
+  }
+  return std::nullopt;
+}
+
+/// A container with a disk has its partitions, too.
+std::optional<std::string> ScanContext::ExcludedByPartitionOf(const HostNode& node) {
+  const auto disk = BlockDeviceOf(sysfs_, {node.type, node.major, node.minor}, node.path);
+  const auto partitions = disk ? PartitionsOf(sysfs_, *disk)
+                               : Result<std::vector<SysfsDevice>>(tl::unexpected(disk.error()));
+  if (!partitions) return Format("its partitions cannot be read: {}", partitions.error().message);
+  for (const SysfsDevice& partition : *partitions) {
+    std::vector<std::string> links;
+    if (partition.number) links = sysfs_.properties().LinksOf(*partition.number);
+    if (const auto why = exclusion_.OfPartition(partition.node, links)) {
+      return Format(
+          "its partition {} is {}; to leave out only partitions, select the disks by "
+          "udev = {{ subsystem = \"block\", properties = {{ DEVTYPE = \"disk\" }} }}",
+          partition.node, *why);
+    }
   }
   return std::nullopt;
 }
@@ -216,10 +252,7 @@ std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const Hos
     RejectUnresolved(path, entry, std::move(resolved).error());
     return std::nullopt;
   }
-  if (Drop(path, exclusion_.OfNode(path, resolved->path)) ||
-      Drop(path, ExcludedByLinkOf(*resolved))) {
-    return std::nullopt;
-  }
+  if (Drop(path, WhyExcluded(path, *resolved))) return std::nullopt;
   if (!Accepts(match_->type, resolved->type)) {
     report_.Drop(path, DropReason::kWrongType, WrongType(resolved->type, match_->type));
     return std::nullopt;

@@ -61,6 +61,13 @@ class ScanContext {
   /// the match or the API, for attributes, needs values from sysfs.
   void BeginMatch(const MatchSpec& match, std::size_t index, Api api = Api::kDevicePlugin);
 
+  /// Call it when the source of the match has run: reports globs of `exclude` that exclude nothing.
+  void EndMatch();
+  /// Those of all matches so far, in their order.
+  std::vector<UnusedExclude>& unused_excludes() { return unused_excludes_; }
+  /// Returns whether the match accepts a file of the type.
+  bool AcceptsType(FileType type) const;
+
   /// Returns the entries of a directory, ordered by IdLess, and watches it. If it does not exist,
   /// returns none and watches the nearest existing ancestor. Reports a directory that cannot be
   /// read. `source` and `pattern` determine `wanted` in this match; `pattern` is reported. The
@@ -158,7 +165,9 @@ class ScanContext {
   void WatchNearestExisting(std::string directory);
   void WatchLinks(std::string path);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
-  std::optional<std::string> ExcludedByLinkOf(const HostNode& node) const;
+  std::optional<std::string> WhyExcluded(const std::string& path, const HostNode& node);
+  std::optional<std::string> ExcludedByLinkOf(const DeviceNumber& number);
+  std::optional<std::string> ExcludedByPartitionOf(const HostNode& node);
   bool Drop(const std::string& path, std::optional<std::string> excluded);
   bool AddSysfsValues(DeviceNode& node);
   void Add(Rejection rejection, MatchReport::Thing thing, std::size_t match);
@@ -177,6 +186,7 @@ class ScanContext {
   std::size_t match_index_ = 0;
   Api api_ = Api::kDevicePlugin;
   Exclusion exclusion_;
+  std::vector<UnusedExclude> unused_excludes_;
   std::pmr::monotonic_buffer_resource arena_;  ///< of `drafts_`, which all end with the scan
   std::pmr::deque<Candidate::Draft> drafts_{&arena_};
   std::vector<Candidate> candidates_;

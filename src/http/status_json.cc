@@ -246,7 +246,7 @@ void AppendResource(std::string& text, const std::string& name, const ResourceSt
                     const DraPoolStatus* pool) {
   text += WithoutBrace(HeadJson(name, resource, pool)) + ",\"devices\":[";
   if (resource.snapshot == nullptr) {
-    text += "],\"rejected\":[],\"missing_mounts\":[]}";
+    text += "],\"rejected\":[],\"missing_mounts\":[],\"unused_excludes\":[]}";
     return;
   }
   const Snapshot& snapshot = *resource.snapshot;
@@ -261,7 +261,8 @@ void AppendResource(std::string& text, const std::string& name, const ResourceSt
     text += JsonText(device);
   }
   text += "],\"rejected\":" + JsonText(json.Rejected()) +
-          ",\"missing_mounts\":" + JsonText(json.MissingMounts()) + "}";
+          ",\"missing_mounts\":" + JsonText(json.MissingMounts()) +
+          ",\"unused_excludes\":" + JsonText(json.UnusedExcludes()) + "}";
 }
 
 }  // namespace

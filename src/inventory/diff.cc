@@ -62,6 +62,15 @@ void CompareMounts(const std::vector<MissingMount>& before, const std::vector<Mi
   }
 }
 
+void CompareExcludes(const std::vector<UnusedExclude>& before,
+                     const std::vector<UnusedExclude>& after, std::vector<Change>& changes) {
+  for (const UnusedExclude& exclude : after) {
+    if (std::ranges::count(before, exclude) == 0) {
+      changes.push_back({Kind::kUnusedExclude, exclude.glob, std::string(UnusedExclude::kReason)});
+    }
+  }
+}
+
 void CompareRejections(const std::vector<Rejection>& before, const std::vector<Rejection>& after,
                        std::vector<Change>& changes) {
   std::set<std::pair<std::string_view, RejectReason>> known;
@@ -87,6 +96,7 @@ std::vector<Change> ProblemsAtStart(const Snapshot& first) {
   CompareRejections({}, first.rejected, changes);
   CompareMounts({}, first.missing_mounts, changes);
   CompareNotes({}, first.notes, changes);
+  CompareExcludes({}, first.unused_excludes, changes);
   return changes;
 }
 
@@ -108,6 +118,7 @@ std::vector<Change> Diff(const Snapshot* before, const Snapshot& after) {
   CompareRejections(before->rejected, after.rejected, changes);
   CompareMounts(before->missing_mounts, after.missing_mounts, changes);
   CompareNotes(before->notes, after.notes, changes);
+  CompareExcludes(before->unused_excludes, after.unused_excludes, changes);
   return changes;
 }
 

@@ -19,9 +19,11 @@ struct Change {
     kMissingMount,
     kMoved,  ///< the link that matched leads to another node than before
     kNote,   ///< see DeviceNote
+    kUnusedExclude,
   };
   Kind kind = Kind::kAppeared;
-  std::string device;  ///< its ID; for kRejected, kAccepted and kMissingMount the path
+  std::string device;  ///< its ID; for kRejected, kAccepted and kMissingMount the path,
+                       ///< for kUnusedExclude the glob
   std::string reason;  ///< for all kinds of problems
 
   bool operator==(const Change&) const = default;

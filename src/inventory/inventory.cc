@@ -103,6 +103,7 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   rejected_ = std::move(discovery.rejected);
   missing_mounts_ = std::move(discovery.missing_mounts);
   notes_ = std::move(discovery.notes);
+  unused_excludes_ = std::move(discovery.unused_excludes);
   is_complete_ = discovery.complete;
   max_present_ = std::max(max_present_, discovery.devices.size());
   // ListNeverFound adds those that are still not found.
@@ -246,7 +247,8 @@ void Inventory::Publish(const HealthLookup& health_of) {
                     .devices = {},
                     .rejected = rejected_,
                     .missing_mounts = missing_mounts_,
-                    .notes = notes_};
+                    .notes = notes_,
+                    .unused_excludes = unused_excludes_};
   snapshot.devices.reserve(tracked_.size());
   for (const Tracked& tracked : tracked_) snapshot.devices.push_back(Listed(tracked, health_of));
   snapshot.topology =
@@ -255,7 +257,8 @@ void Inventory::Publish(const HealthLookup& health_of) {
                   [](const ListedDevice& listed) { return listed.device->numa_node.has_value(); });
   if (snapshot_ && snapshot_->spec == spec_ && snapshot_->devices == snapshot.devices &&
       snapshot_->rejected == snapshot.rejected &&
-      snapshot_->missing_mounts == snapshot.missing_mounts && snapshot_->notes == snapshot.notes) {
+      snapshot_->missing_mounts == snapshot.missing_mounts && snapshot_->notes == snapshot.notes &&
+      snapshot_->unused_excludes == snapshot.unused_excludes) {
     return;
   }
   snapshot_ = std::make_shared<const Snapshot>(std::move(snapshot));

@@ -101,6 +101,7 @@ class Inventory {
   std::vector<Rejection> rejected_;
   std::vector<MissingMount> missing_mounts_;
   std::vector<DeviceNote> notes_;
+  std::vector<UnusedExclude> unused_excludes_;
   bool is_complete_ = true;  ///< the last scan could read everything
   std::set<std::string> held_;
   bool are_claimed_ = false;     ///< `held_` was set by SetClaimed

@@ -67,6 +67,14 @@ Json SnapshotJson::MissingMounts() const {
   return missing;
 }
 
+Json SnapshotJson::UnusedExcludes() const {
+  Json unused = Json::array();
+  for (const UnusedExclude& exclude : snapshot_.unused_excludes) {
+    unused.push_back({{"path", exclude.glob}, {"reason", UnusedExclude::kReason}});
+  }
+  return unused;
+}
+
 std::string JsonText(const Json& json, int indent) {
   return EscapeJsonDocument(json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }

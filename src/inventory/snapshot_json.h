@@ -22,6 +22,7 @@ class SnapshotJson {
   nlohmann::ordered_json Rejected() const;
   /// [{path, reason}] of all mounts whose source is missing.
   nlohmann::ordered_json MissingMounts() const;
+  nlohmann::ordered_json UnusedExcludes() const;
 
  private:
   const Snapshot& snapshot_;

@@ -52,6 +52,8 @@ std::string_view Name(RejectReason reason) {
     case RejectReason::kWrongNumber: return "wrong_number";
     case RejectReason::kIncomplete: return "incomplete";
     case RejectReason::kTaken: return "taken";
+    case RejectReason::kMounted: return "mounted";
+    case RejectReason::kMissingExclude: return "missing_exclude";
     case RejectReason::kCommandFailed: return "command_failed";
     case RejectReason::kLimit: return "limit";
   }

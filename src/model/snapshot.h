@@ -25,14 +25,17 @@ enum class RejectReason {
   kWrongNumber,      ///< the device number is not the one in sysfs
   kIncomplete,       ///< a node that the match requires is missing
   kTaken,            ///< a node belongs to an exclusive resource
+  kMounted,          ///< the host uses a disk: mounted, swap space, or part of a volume
+  kMissingExclude,   ///< an `exclude` that the match requires excludes nothing
   kCommandFailed,    ///< a command failed, or an entry of its output is not valid
   kLimit,            ///< the resource has too many devices
 };
 inline constexpr RejectReason kAllRejectReasons[] = {
-    RejectReason::kUnreadable,      RejectReason::kBadName,       RejectReason::kDanglingLink,
-    RejectReason::kMissingVariable, RejectReason::kBadTemplate,   RejectReason::kDuplicateId,
-    RejectReason::kDuplicateNode,   RejectReason::kWrongNumber,   RejectReason::kIncomplete,
-    RejectReason::kTaken,           RejectReason::kCommandFailed, RejectReason::kLimit,
+    RejectReason::kUnreadable,      RejectReason::kBadName,     RejectReason::kDanglingLink,
+    RejectReason::kMissingVariable, RejectReason::kBadTemplate, RejectReason::kDuplicateId,
+    RejectReason::kDuplicateNode,   RejectReason::kWrongNumber, RejectReason::kIncomplete,
+    RejectReason::kTaken,           RejectReason::kMounted,     RejectReason::kMissingExclude,
+    RejectReason::kCommandFailed,   RejectReason::kLimit,
 };
 /// Returns "unreadable", "bad_name", …
 std::string_view Name(RejectReason reason);
@@ -81,6 +84,16 @@ struct DeviceNote {
   bool operator==(const DeviceNote&) const = default;
 };
 
+/// A glob of `exclude` that excludes nothing on this host, which may be a misspelled link.
+struct UnusedExclude {
+  static constexpr std::string_view kReason =
+      "it excludes nothing, because it names no device of this node; check its spelling";
+  std::size_t match = 0;  ///< the index of its match
+  std::string glob;
+
+  bool operator==(const UnusedExclude&) const = default;
+};
+
 /// The devices of a resource at a point in time. Immutable once shared; any thread may read it.
 struct Snapshot {
   std::shared_ptr<const ResourceSpec> spec;
@@ -90,8 +103,9 @@ struct Snapshot {
   /// True if every device is listed with its NUMA node. If only some were, the kubelet would never
   /// align the others.
   bool topology = false;
-  std::vector<MissingMount> missing_mounts = {};  ///< ordered by path
-  std::vector<DeviceNote> notes = {};             ///< see discovery/device_notes.h
+  std::vector<MissingMount> missing_mounts = {};    ///< ordered by path
+  std::vector<DeviceNote> notes = {};               ///< see discovery/device_notes.h
+  std::vector<UnusedExclude> unused_excludes = {};  ///< in the order of the matches
 };
 
 /// Compares IDs. Digits compare as numbers, so that "tty9" is before "tty10".

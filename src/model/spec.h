@@ -86,7 +86,9 @@ struct DeviceNodeSpec {
 struct MatchSpec {
   Source source;
   std::vector<Glob> exclude;
-  std::optional<Template> id;  ///< absent: the default ID, see discovery/device_id.h
+  bool exclude_required = false;  ///< each glob of `exclude` must exclude something
+  bool allow_mounted = false;     ///< disks that the host uses are devices, too
+  std::optional<Template> id;     ///< absent: the default ID, see discovery/device_id.h
   NodeType type = NodeType::kDevice;
   /// Conditions for each node of a path or regex, for the USB device or for the PCI function.
   HardwarePatterns conditions = {};

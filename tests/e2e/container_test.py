@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import stat
+import subprocess
 import tempfile
 
 import containers

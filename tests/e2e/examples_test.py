@@ -60,7 +60,8 @@ class Examples(support.TestCase):
             self.assert_resource(resource)
 
     def assert_resource(self, resource):
-        self.assertEqual(set(resource), {"name", "api", "devices", "rejected", "missing_mounts"})
+        self.assertEqual(set(resource), {"name", "api", "devices", "rejected", "missing_mounts",
+                                         "unused_excludes"})
         ids = [d["id"] for d in resource["devices"]]
         self.assertEqual(len(ids), len(set(ids)), resource["name"])
         for device in resource["devices"]:

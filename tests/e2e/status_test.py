@@ -153,7 +153,8 @@ class Status(support.TestCase):
                 all(r["last_scan"] for r in s["resources"]), "scanned")
         for name, served in self.resources(status).items():
             shared = {"name": name, "api": served["api"], "rejected": served["rejected"],
-                      "missing_mounts": served["missing_mounts"], "devices": [
+                      "missing_mounts": served["missing_mounts"],
+                      "unused_excludes": served["unused_excludes"], "devices": [
                 {k: v for k, v in d.items() if k not in ("in_use_by", "last_probe", "next_probe")}
                 for d in served["devices"]]}
             self.assertEqual(shared, printed[name])

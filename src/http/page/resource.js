@@ -29,6 +29,7 @@ function makeSection({ resource }) {
     button: make("button", { type: "button" }, "Show more"),
     rejected: make("div", { class: "rejected" }), rejections: make("ul"), title: make("h3"),
     missing: make("div", { class: "missing" }), mounts: make("ul"),
+    unused: make("div", { class: "missing" }), excludes: make("ul"),
     probe: make("p", { class: "probe" }), pool: make("div", { class: "pool" }),
     snippet: make("div", { class: "snippet", hidden: "" }),
     use: make("button", { type: "button", class: "use", "aria-expanded": "false", "aria-label": `Pod snippet for ${resource.name}` }, "Pod snippet"),
@@ -40,9 +41,10 @@ function makeSection({ resource }) {
   part.more.append(part.button, part.left);
   part.rejected.append(part.title, part.rejections);
   part.missing.append(make("h3", {}, "Missing mount sources on the host"), part.mounts);
+  part.unused.append(make("h3", {}, "Excludes without effect"), part.excludes);
   part.details = make("details", { class: "resource", open: "" },
     make("summary", {}, make("span", {}, part.name, part.about), part.registration, part.why, part.sums),
-    make("div", { class: "tools" }, part.probe, part.use), part.snippet, part.pool, part.none, part.table, part.more, part.rejected, part.missing);
+    make("div", { class: "tools" }, part.probe, part.use), part.snippet, part.pool, part.none, part.table, part.more, part.rejected, part.missing, part.unused);
   part.elements = [part.details];
   part.use.addEventListener("click", () => {
     const opens = part.snippet.hidden;
@@ -94,6 +96,8 @@ function showSection(part, { resource, devices, rejected }) {
   showPaths(part.rejections, rejected.slice(0, kMoreRows));
   part.missing.hidden = resource.missing_mounts.length === 0 || isFiltered();
   showPaths(part.mounts, resource.missing_mounts);
+  part.unused.hidden = resource.unused_excludes.length === 0 || isFiltered();
+  showPaths(part.excludes, resource.unused_excludes);
 }
 
 function showPaths(list, items) {

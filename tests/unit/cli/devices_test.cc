@@ -144,6 +144,24 @@ open = true
   EXPECT_THAT(Devices().out, HasSubstr("card1   1      not probed  /dev/card1\n"));
 }
 
+TEST_F(DevicesTest, WarnsOfAnExcludeThatExcludesNothing) {
+  Config(R"([[resource]]
+name = "example.com/card"
+match = [{ path = "/srv/cards/*", type = "file", exclude = ["/srv/cards/card1", "/srv/sytem"] }]
+)");
+  tree_.File("host/srv/cards/card1");
+  tree_.File("host/srv/cards/card2");
+  const Ran ran = Devices();
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_THAT(ran.out, HasSubstr("\n\nRESOURCE          EXCLUDE     REASON\n"
+                                 "example.com/card  /srv/sytem  it excludes nothing, because"));
+  const Json json = Json::parse(Devices({"--output", "json"}).out);
+  EXPECT_EQ(json["resources"][0]["unused_excludes"],
+            Json::parse(R"([{"path": "/srv/sytem", "reason":
+                "it excludes nothing, because it names no device of this node; check its spelling"
+            }])"));
+}
+
 TEST_F(DevicesTest, PrintsTheDocumentedJson) {
   Config(kTwoResources);
   tree_.File("host/srv/cards/card9");
@@ -178,14 +196,16 @@ TEST_F(DevicesTest, PrintsTheDocumentedJson) {
         }
       ],
       "rejected": [],
-      "missing_mounts": []
+      "missing_mounts": [],
+      "unused_excludes": []
     },
     {
       "name": "example.com/none",
       "api": "device-plugin",
       "devices": [],
       "rejected": [],
-      "missing_mounts": []
+      "missing_mounts": [],
+      "unused_excludes": []
     }
   ]
 }

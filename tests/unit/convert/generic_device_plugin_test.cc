@@ -395,7 +395,8 @@ TEST(GenericDevicePluginTest, TreatsOnlyKnownDirectoriesAsDirectories) {
   const auto seen = test::Converted(ForeignProgram::kGenericDevicePlugin, text, hints);
   EXPECT_EQ(seen.findings, "");
   EXPECT_THAT(seen.toml,
-              AllOf(HasSubstr("regex = \"/dev/(?P<group>mapper)/(?:[^b]|b[^y]|by[^-]).*\""),
+              AllOf(HasSubstr("regex = \"/dev/(?P<group>mapper)/(?:[^b]|b[^y]|by[^-]).*\"\n"
+                              "  allow_mounted = true\n"),
                     Not(HasSubstr("# Assumed"))));
 }
 

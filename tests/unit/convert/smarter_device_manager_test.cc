@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/format.h"
 #include "convert/names.h"
 #include "convert_support.h"
 
@@ -69,6 +70,15 @@ TEST(SmarterDeviceManagerTest, WarnsIfTheExpressionMatchesMoreNames) {
   EXPECT_THAT(
       Match(".*").findings,
       StartsWith("1:16 error smarter-device-manager creates a resource for each matching name in"));
+}
+
+/// smarter-device-manager serves every disk, so the conversion does, too.
+TEST(SmarterDeviceManagerTest, AllowsDisksThatTheHostUses) {
+  for (const char* name : {"sda", "nvme0n1", "mmcblk0", "dm-3"}) {
+    EXPECT_THAT(Match(Format("^{}$", name)).toml,
+                HasSubstr(Format("path = \"/dev/{}\"\n  allow_mounted = true\n", name)));
+  }
+  EXPECT_THAT(Match("^ttyUSB0$").toml, testing::Not(HasSubstr("allow_mounted")));
 }
 
 TEST(SmarterDeviceManagerTest, NotesNamesThatMayBeDirectories) {

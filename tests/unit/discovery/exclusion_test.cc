@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/format.h"
 #include "specs.h"
+#include "support/fake_sysfs.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -165,6 +167,95 @@ TEST_F(ExclusionTest, ReportNamesOnlyPatternsThatMatchNothing) {
                           "now"));
   EXPECT_THAT(problems("/dev/disk/by-id/nvme-*"), IsEmpty());
   EXPECT_THAT(problems("/dev/nvme0n1"), IsEmpty());
+}
+
+/// Disks whose partitions are links and nodes of their own, with and without sysfs.
+class PartitionExclusionTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+    unsigned minor = 0;
+    for (const std::string disk : {"sda", "sdb"}) {
+      Device(disk, "/sys/devices/pci0/" + disk, "disk", minor++);
+      Device(disk + "1", Format("/sys/devices/pci0/{0}/{0}1", disk), "partition", minor++);
+      tree_.Link("dev/disk/by-id/ata-" + disk, "../../" + disk);
+      tree_.Link("dev/disk/by-id/ata-" + disk + "-part1", "../../" + disk + "1");
+    }
+    tree_.Link("dev/disk/by-label/ROOT", "../../sda1");
+  }
+  void Device(const std::string& name, const std::string& path, const char* type, unsigned minor) {
+    const std::string number = Format("8:{}", minor);
+    if (GetParam()) {
+      sysfs_.Device(path, {.subsystem = "block", .devtype = type, .number = number});
+    } else {
+      tree_.BlockDevice("dev/" + name, 8, minor);
+    }
+  }
+  std::vector<std::string> Found(std::string_view path, std::string_view exclude) const {
+    return Ids(Discover(test::Resource({Without(PathMatch({path}), exclude)}),
+                        HostRoot(tree_.path()), "node"));
+  }
+
+  test::TempTree tree_;
+  test::FakeSysfs sysfs_{tree_};
+};
+INSTANTIATE_TEST_SUITE_P(Sysfs, PartitionExclusionTest, testing::Bool());
+
+TEST_P(PartitionExclusionTest, PartitionExcludesItsDisk) {
+  for (const char* exclude : {"/dev/sda1", "/dev/disk/by-label/ROOT", "/dev/disk/by-label/*",
+                              "/dev/disk/by-id/ata-sda-part1", "/dev/disk/by-id/ata-sda-part*"}) {
+    EXPECT_THAT(Found("/dev/sd?", exclude), ElementsAre("sdb")) << exclude;
+    EXPECT_THAT(Found("/dev/disk/by-id/ata-*", exclude), ElementsAre("ata-sdb", "ata-sdb-part1"))
+        << exclude;
+  }
+  EXPECT_THAT(Found("/dev/sd*", "/dev/sda[0-9]"), ElementsAre("sdb", "sdb1"));
+  EXPECT_THAT(Found("/dev/sd?", "/dev/disk/by-id/ata-sda"), ElementsAre("sdb"));
+}
+
+TEST_P(PartitionExclusionTest, FilterForWhatThePatternFindsKeepsDisks) {
+  EXPECT_THAT(Found("/dev/disk/by-id/ata-*", "/dev/disk/by-id/*-part*"),
+              ElementsAre("ata-sda", "ata-sdb"));
+  EXPECT_THAT(Found("/dev/sd*", "/dev/sd*[0-9]"), ElementsAre("sda", "sdb"));
+  // The label is no name that the pattern finds.
+  EXPECT_THAT(Found("/dev/sd*", "/dev/disk/**/ROOT"), ElementsAre("sdb", "sdb1"));
+}
+
+TEST_P(PartitionExclusionTest, LinkThatUdevRequestedForAPartitionExcludesItsDisk) {
+  if (!GetParam()) GTEST_SKIP() << "the database of udev needs sysfs";
+  tree_.Remove("dev/disk/by-label/ROOT");
+  tree_.Link("dev/disk/by-label/ROOT", "../../sdb1");
+  tree_.File("run/udev/data/b8:1", "S:disk/by-label/ROOT\n");
+  EXPECT_THAT(Found("/dev/sd?", "/dev/disk/by-label/ROOT"), IsEmpty());
+}
+
+TEST_F(ExclusionTest, ReportsGlobsThatExcludeNothing) {
+  const auto unused = [&](std::vector<std::string_view> globs, NodeType type = NodeType::kFile) {
+    MatchSpec match = PathMatch({"/dev/nvme*n1"}, type);
+    for (const std::string_view glob : globs) match = Without(match, glob);
+    std::vector<std::string> texts;
+    for (const UnusedExclude& exclude : Look(match).unused_excludes) texts.push_back(exclude.glob);
+    return texts;
+  };
+  EXPECT_THAT(unused({"/dev/disk/by-id/nvme-SYSTEM", "/dev/nvme1*"}), IsEmpty());
+  EXPECT_THAT(unused({"/dev/disk/by-id/nvme-SYSTEMS", "/dev/nvme1n1", "/dev/disk/by-label/*"}),
+              ElementsAre("/dev/disk/by-id/nvme-SYSTEMS", "/dev/disk/by-label/*"));
+  // A directory is not something that the match could find.
+  EXPECT_THAT(unused({"/dev/disk/by-id"}), ElementsAre("/dev/disk/by-id"));
+  EXPECT_THAT(unused({"/**/nvme2*", "/**/other"}), ElementsAre("/**/other"));
+}
+
+TEST_F(ExclusionTest, RequiredExcludeWithholdsTheMatchUntilItIsFound) {
+  MatchSpec match =
+      Without(PathMatch({"/dev/nvme*n1"}, NodeType::kFile), "/dev/disk/by-label/ROOT");
+  EXPECT_THAT(Ids(Look(match)), testing::SizeIs(3));
+  match.exclude_required = true;
+  const Discovery none = Look(match);
+  EXPECT_THAT(Ids(none), IsEmpty());
+  EXPECT_THAT(test::Rejected(none.rejected), Contains("missing_exclude /dev/nvme0n1"));
+  EXPECT_THAT(none.rejected.front().detail,
+              testing::HasSubstr("/dev/disk/by-label/ROOT excludes nothing on this node"));
+  tree_.Link("dev/disk/by-label/ROOT", "../../nvme0n1");
+  EXPECT_THAT(Ids(Look(match)), ElementsAre("nvme1n1", "nvme2n1"));
 }
 
 }  // namespace

@@ -62,6 +62,15 @@ TEST(Diff, ReportsANoteOnce) {
   after.notes = {{"a", "group is root"}};
   EXPECT_THAT(Diff(&before, after), ElementsAre(Change{Kind::kNote, "a", "group is root"}));
   EXPECT_EQ(Diff(&before, after), ProblemsAtStart(after));
+}
+
+TEST(Diff, ReportsAnUnusedExcludeOnce) {
+  const Snapshot before = Of({Listed("a")});
+  Snapshot after = before;
+  after.unused_excludes = {{0, "/dev/sytem"}};
+  EXPECT_THAT(Diff(&before, after), ElementsAre(Change{Kind::kUnusedExclude, "/dev/sytem",
+                                                       std::string(UnusedExclude::kReason)}));
+  EXPECT_EQ(ProblemsAtStart(after), Diff(&before, after));
   EXPECT_THAT(Diff(&after, after), IsEmpty());
   EXPECT_THAT(Diff(&after, before), IsEmpty());
 }

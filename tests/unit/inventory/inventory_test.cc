@@ -452,6 +452,16 @@ TEST_F(InventoryTest, MissingMountIsANewSnapshot) {
   EXPECT_THAT(inventory_.snapshot()->missing_mounts, IsEmpty());
 }
 
+TEST_F(InventoryTest, UnusedExcludeIsANewSnapshot) {
+  Discovery found = Found({Made("a")});
+  Advance(inventory_, found, start_);
+  const auto before = inventory_.snapshot();
+  found.unused_excludes = {{0, "/dev/sytem"}};
+  Advance(inventory_, found, start_);
+  EXPECT_NE(inventory_.snapshot(), before);
+  EXPECT_EQ(inventory_.snapshot()->unused_excludes, found.unused_excludes);
+}
+
 /// Returns devices with these numbers in their names.
 std::vector<Device> Numbered(int first, int count) {
   std::vector<Device> devices;
