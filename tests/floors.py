@@ -3,7 +3,8 @@
 
 A file may include its own room and those that its room names in ROOMS, all on lower floors, and of
 third-party libraries the HEADERS that its room names. Headers of the language and the system are
-free. docs/architecture.md repeats the table with the first sentence of each room's README.
+free. Two types of namespace patchbay have different names, also if no file sees both: the linker keeps one of
+their functions. docs/architecture.md repeats the table with the first sentence of each room's README.
 
     floors.py [SOURCE_DIR]    prints each violation; exit 1 if there is one
     floors.py --write         writes the table in docs/architecture.md
@@ -146,9 +147,26 @@ def check_document():
         yield "docs/architecture.md: the table of floors differs; run tests/floors.py --write"
 
 
+NAMESPACE = re.compile(r"^(?:inline )?namespace\s*([\w:]*)\s*\{$")
+TYPE = re.compile(r"^(?:class|struct|union|enum(?: class)?) (?:\[\[\w+\]\] )?(\w+)(?: final)?(?: :[^:].*)?(?: \{.*)?$")
+
+
+def types_of(lines):
+    """Yields the number of the line and the name of each type that is defined in namespace patchbay: none that is
+    nested, declared only, specialized, or in an anonymous or another namespace. clang-format indents none of them."""
+    open_namespaces = []
+    for number, line in enumerate(lines, 1):
+        if found := NAMESPACE.match(line):
+            open_namespaces.append(found.group(1))
+        elif line.startswith("}  // namespace"):
+            open_namespaces.pop()
+        elif open_namespaces == ["patchbay"] and (found := TYPE.match(line)):
+            yield number, found.group(1)
+
+
 def check(src):
     """Returns the violations and the notes."""
-    violations, notes = [], []
+    violations, notes, types = [], [], {}
     files = sorted(p for p in src.rglob("*") if p.suffix in (".h", ".cc"))
     if not files:
         violations.append(f"{src}: no sources")
@@ -158,6 +176,10 @@ def check(src):
         lines = path.read_text(encoding="utf-8").splitlines()
         if len(lines) > LONG:
             notes.append(f"src/{name}: {len(lines)} lines")
+        for number, type_name in types_of(lines):
+            first = types.setdefault(type_name, name)
+            if first != name:
+                violations.append(f"src/{name}:{number}: src/{first} has another type {type_name}")
         if room not in TABLE:
             violations.append(f"src/{name}: {room} is not a room; see src/CMakeLists.txt")
             continue
@@ -229,6 +251,13 @@ SELF_TEST = [
     ("inventory/c.cc", '#include "status/a.h"\n', "may not include status"),
     ("status/a.h", "#pragma once\n", None),
     ("attic/a.cc", "int a;\n", "not a room"),
+    ("os/t.h", "#pragma once\nnamespace patchbay {\nclass Twin {\n};\nstruct Part : Twin {};\n}  // namespace patchbay\n",
+     None),
+    ("rpc/t.cc", "namespace patchbay {\nnamespace {\nstruct Twin {\n};\n}  // namespace\nclass Twin;\n"
+     "struct Outer::Twin {};\nstruct Holder {\n  struct Twin {};\n};\n}  // namespace patchbay\n", None),
+    ("rpc/u.cc", "namespace patchbay::sim {\nstruct Twin {};\n}  // namespace patchbay::sim\n", None),
+    ("rpc/v.cc", "namespace patchbay {\nenum class Twin { kA };\n}  // namespace patchbay\n", "os/t.h has another type Twin"),
+    ("rpc/w.cc", "namespace patchbay {\nstruct Part final {\n};\n}  // namespace patchbay\n", "another type Part"),
 ]
 
 
