@@ -86,9 +86,7 @@ struct DeviceNodeSpec {
 struct MatchSpec {
   Source source;
   std::vector<Glob> exclude;
-  bool exclude_required = false;  ///< each glob of `exclude` must exclude something
-  bool allow_mounted = false;     ///< disks that the host uses are devices, too
-  std::optional<Template> id;     ///< absent: the default ID, see discovery/device_id.h
+  std::optional<Template> id;  ///< absent: the default ID, see discovery/device_id.h
   NodeType type = NodeType::kDevice;
   /// Conditions for each node of a path or regex, for the USB device or for the PCI function.
   HardwarePatterns conditions = {};
@@ -97,6 +95,8 @@ struct MatchSpec {
   bool together = false;           ///< all nodes are one device, which needs one for each pattern
   std::vector<Glob> require = {};  ///< a device must have a node for each of these globs
   int max_devices = 0;             ///< additional devices are rejected; 0: no limit
+  bool exclude_required = false;   ///< each glob of `exclude` must exclude something
+  bool allow_mounted = false;      ///< disks that the host uses are devices, too
   /// Replaces the device nodes of the resource for devices of this match, unless it is empty.
   std::vector<DeviceNodeSpec> device_nodes = {};
   DisplayText display = {};  ///< the keys on one line, as in the configuration file

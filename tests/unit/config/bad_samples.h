@@ -108,7 +108,7 @@ inline std::vector<Sample> BadSamples() {
        "move it above the table"},
       {Resource("[resource.annotations]\ndescription = 'x'"), "6:1 unknown-key", "",
        "it belongs to [[resource]]; move it above the table [resource.annotations]"},
-      {Resource("api = 'dra'\n[resource.attributes]\ntopology = { bool = 'true' }"),
+      {WithKey("api = 'dra'") + "[resource.attributes]\ntopology = { bool = 'true' }",
        "7:1 unknown-key", "", "move it above the table [resource.attributes]"},
       {WithKey("\"né\" = 1"), "2:1 unknown-key", "", ""},
       {Resource("") + "[[match]]\npath = 'y'", "6:3 unknown-key", "", "write [[resource.match]]"},
