@@ -156,6 +156,7 @@ void Daemon::StartKubeletDir() {
                                log_.Warning("kubelet socket disappeared; waiting for it",
                                             {{"socket", kubelet_dir_->kubelet_socket()}});
                                for (const auto& resource : resources_) resource->OnKubeletLost();
+                               if (dra_) dra_->OnKubeletLost();
                              },
                          .on_sockets =
                              [this](const PluginSockets& sockets, Loop::Time asked) {

@@ -13,7 +13,7 @@
 #include "daemon/config_source.h"
 #include "daemon/daemon.h"
 #include "daemon/descriptor_need.h"
-#include "dra/claim_files.h"
+#include "dra/claim_store.h"
 #include "os/descriptors.h"
 #include "status/hidden_resources.h"
 
@@ -149,7 +149,7 @@ Status Daemon::StartDra() {
       .cdi_dir = spec_.cdi_dir,
       .seed = std::random_device()()};
   dra_ = TRY(DraService::Create(
-      {loop_, servers_, log_, rpc_, pending_calls_}, std::move(options),
+      {loop_, log_, rpc_, pending_calls_}, std::move(options),
       {.on_status = [this] { OnDraStatus(); },
        .on_claim_end =
            [this](const std::string& resource, const ClaimPreparer::ClaimEnd& end) {
@@ -174,11 +174,14 @@ Status Daemon::StartDra() {
 /// releases them.
 void Daemon::ServePreparedClaims() {
   scanner_.Run(
-      loop_, [files = ClaimFiles(spec_.cdi_dir, spec_.dra_driver)] { return files.ReadAll(); },
-      lifetime_.Guard([this](const Result<ClaimFiles::All>& read) {
+      loop_,
+      [directory = Format("{}/plugins/{}", DirectoryOf(spec_.kubelet_dir), spec_.dra_driver),
+       cdi_dir = spec_.cdi_dir,
+       driver = spec_.dra_driver] { return ClaimStore(directory, cdi_dir, driver).Read(); },
+      lifetime_.Guard([this](const Result<std::shared_ptr<const ClaimRecords>>& read) {
         if (dra_ || stopping_) return;
         if (!read) return OnClaimsUnreadable(read.error().message);
-        const std::size_t claims = read->claims.size() + read->damaged.size();
+        const std::size_t claims = (*read)->claims.size() + (*read)->bad.size();
         if (claims == 0) return;
         log_.Warning(
             "claims are prepared, but no resource is served by Dynamic Resource Allocation; their "
@@ -193,9 +196,8 @@ void Daemon::ServePreparedClaims() {
 
 void Daemon::OnClaimsUnreadable(const std::string& reason) {
   if (std::exchange(claims_error_, reason) != reason) {
-    log_.Warning(
-        "cannot read the CDI files of claims, which an earlier configuration may have left",
-        {{"reason", reason}});
+    log_.Warning("cannot read the records of claims, which an earlier configuration may have left",
+                 {{"reason", reason}});
   }
   claims_retry_ = loop_.After(kClaimsRetry, [this] { ServePreparedClaims(); });
 }

@@ -1,22 +1,26 @@
-// The part of DraService that determines which devices claims hold, from their files.
+// The part of DraService that determines which devices claims hold, from their records, and shows
+// devices that moved.
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/format.h"
 #include "daemon/dra_service.h"
+#include "dra/device_health.h"
 #include "dra/device_name.h"
 
 namespace patchbay {
 namespace {
 
-/// The limit for reading the files of claims: their file system can hang.
+/// The limit for reading the records of claims: their file system can hang.
 constexpr std::chrono::seconds kReadLimit{5};
 constexpr std::chrono::seconds kReadRetry{5};
 constexpr const char* kClaimsUnwatched =
-    "cannot watch the CDI files of claims; reading them at each rescan";
+    "cannot watch the files of claims; reading them at each rescan";
 
 }  // namespace
 
@@ -34,6 +38,11 @@ DeviceHolders DraService::HoldersOf(const std::string& name, const DriverHolders
   return by_id;
 }
 
+struct DraService::ReadResult {
+  Result<std::shared_ptr<const ClaimRecords>> records;
+  std::vector<ClaimKey> lost;  ///< claims whose CDI files are not as they should be
+};
+
 void DraService::ReadClaims() {
   if (is_reading_) {
     must_read_again_ = true;
@@ -41,26 +50,31 @@ void DraService::ReadClaims() {
   }
   is_reading_ = true;
   read_retry_ = Subscription();
-  const auto read = std::make_shared<Result<ClaimFiles::All>>();
+  const auto read = std::make_shared<std::optional<ReadResult>>();
   const auto post = [&loop = deps_.loop,
-                     on_read = lifetime_.Guard([this](const Result<ClaimFiles::All>& result) {
+                     on_read = lifetime_.Guard([this](const ReadResult& result) {
                        is_reading_ = false;
                        OnClaims(result);
                        if (std::exchange(must_read_again_, false)) ReadClaims();
-                     })](Result<ClaimFiles::All> result) {
+                     })](ReadResult result) {
     loop.Post([on_read, result = std::move(result)]() mutable { on_read(result); });
   };
-  ThreadPool::Job job{.work = [read, files = files_] { *read = files.ReadAll(); },
-                      .then = [read, post] { post(std::move(*read)); },
+  ThreadPool::Job job{.work =
+                          [read, store = preparer_->store(), is_first = records_ == nullptr] {
+                            if (is_first) store->RemoveOrphans();
+                            read->emplace(ReadResult{store->Read(), store->FindLost()});
+                          },
+                      .then = [read, post] { post(std::move(**read)); },
                       .limit = kReadLimit,
                       .needs_thread = true};
-  job.on_late = [post,
-                 text = Format("timed out after {} s; the file system of {} is not responding",
-                               kReadLimit.count(), options_.cdi_dir)] {
-    post(Fail(ErrorKind::kUnavailable, text));
+  job.on_late = [post, text = Format("timed out after {} s; the file system of {} or {} is not "
+                                     "responding",
+                                     kReadLimit.count(), preparer_->store()->directory(),
+                                     options_.cdi_dir)] {
+    post({Fail(ErrorKind::kUnavailable, text), {}});
   };
   if (!file_pool_.Run(std::move(job))) {
-    post(Fail(ErrorKind::kUnavailable, "no thread is available for the files of claims"));
+    post({Fail(ErrorKind::kUnavailable, "no thread is available for the records of claims"), {}});
   }
 }
 
@@ -68,7 +82,8 @@ void DraService::ReadClaims() {
 /// delays only the report of changes.
 void DraService::WatchClaims() {
   auto watch =
-      PathWatch::Create(deps_.loop, file_pool_, {options_.cdi_dir}, [this] { ReadClaims(); });
+      PathWatch::Create(deps_.loop, file_pool_, {options_.cdi_dir, preparer_->store()->directory()},
+                        [this] { ReadClaims(); });
   if (!watch) {
     deps_.log.Warning(kClaimsUnwatched, {{"reason", watch.error().message}});
   } else {
@@ -95,7 +110,7 @@ void DraService::RefreshClaims() {
 /// Pools depend on the claims, so the first reading is tried again.
 void DraService::OnClaimsUnreadable(const std::string& reason) {
   if (std::exchange(read_error_, reason) != reason) {
-    deps_.log.Warning("cannot read the CDI files of claims; using the last known claims",
+    deps_.log.Warning("cannot read the records of claims; using the last known claims",
                       {{"reason", reason}});
   }
   read_retry_ = deps_.loop.After(kReadRetry, [this] { ReadClaims(); });
@@ -105,8 +120,9 @@ void DraService::OnClaimsUnreadable(const std::string& reason) {
 /// Returns the IDs of the devices that claims hold, as last read, by resource.
 std::map<std::string, DeviceIds> DraService::HeldDevices() const {
   std::map<std::string, DeviceIds> held;
-  for (const PreparedClaim& claim : claims_) {
-    for (const PreparedRequest& request : claim.requests) {
+  if (!records_) return held;
+  for (const auto& [uid, claim] : records_->claims) {
+    for (const PreparedRequest& request : claim->requests) {
       for (const PlannedDevice& device : request.devices) {
         held[request.resource].insert(device.device_id);
       }
@@ -119,20 +135,24 @@ void DraService::ReportHeld(const Served& served) {
   served.parts.on_held({served.held.begin(), served.held.end()});
 }
 
-void DraService::OnClaims(const Result<ClaimFiles::All>& read) {
-  if (!read) return OnClaimsUnreadable(read.error().message);
+void DraService::OnClaims(const ReadResult& read) {
+  if (!read.records) return OnClaimsUnreadable(read.records.error().message);
   const std::string had_error = std::exchange(read_error_, "");
-  for (const std::string& file : read->damaged) {
-    if (damaged_.contains(file)) continue;
-    deps_.log.Warning("CDI file of a claim is damaged; delete it if no pod uses the claim",
-                      {{"reason", file}});
+  std::set<std::string> damaged;
+  for (const auto& [uid, bad] : (*read.records)->bad) {
+    damaged.insert(bad.why.message);
+    if (damaged_.contains(bad.why.message)) continue;
+    deps_.log.Warning("record of a claim cannot be read; delete it if no container uses the claim",
+                      {{"reason", bad.why.message}});
   }
-  damaged_ = {read->damaged.begin(), read->damaged.end()};
-  if (has_claims_ && claims_ == read->claims && had_error.empty()) return;
-  claims_ = read->claims;
+  damaged_ = std::move(damaged);
+  preparer_->Refresh(read.lost);
+  if (records_ == *read.records && had_error.empty()) return;
+  const bool is_first = records_ == nullptr;
+  records_ = *read.records;
   std::map<std::string, DeviceIds> held = HeldDevices();
-  const bool is_first = !std::exchange(has_claims_, true);
   for (auto& [name, served] : resources_) {
+    if (is_first && served.devices) RefreshMoved(name, nullptr, *served.devices);
     if (served.held == held[name]) {
       if (is_first) ComputePoolOf(name, served);
       continue;
@@ -142,6 +162,66 @@ void DraService::OnClaims(const Result<ClaimFiles::All>& read) {
     ComputePoolOf(name, served);
   }
   OnState();
+}
+
+void DraService::OnRunEnded(ClaimPreparer::Action action) {
+  if (action != ClaimPreparer::Action::kRefresh) ReadClaims();
+  if (moved_ == preparer_->moved()) return;
+  moved_ = preparer_->moved();
+  for (auto& [name, served] : resources_) {
+    if (served.devices) Show(name, served);
+  }
+  OnState();
+}
+
+/// Compares the claims with the devices of a resource that have changed. `before` is null at first.
+void DraService::RefreshMoved(const std::string& name, const NamedDevices* before,
+                              const NamedDevices& now) {
+  if (!records_) return;
+  const auto has_changed = [&](const PlannedDevice& device) {
+    const ListedDevice* const is = FindDevice(now.snapshot(), device.device_id);
+    const ListedDevice* const was =
+        before == nullptr ? nullptr : FindDevice(before->snapshot(), device.device_id);
+    return is == nullptr || was == nullptr ||
+           (is->device != was->device && *is->device != *was->device) ||
+           is->is_missing != was->is_missing || is->never_found != was->never_found;
+  };
+  std::vector<ClaimKey> changed;
+  for (const auto& [uid, claim] : records_->claims) {
+    const bool is_changed = std::ranges::any_of(claim->requests, [&](const auto& request) {
+      return request.resource == name && std::ranges::any_of(request.devices, has_changed);
+    });
+    if (is_changed) changed.push_back(claim->claim);
+  }
+  preparer_->Refresh(changed);
+}
+
+/// Computes what the kubelet and the scheduler see of a resource.
+void DraService::Show(const std::string& name, Served& served) {
+  served.shown = served.devices;
+  std::shared_ptr<Snapshot> marked;
+  for (const auto& [uid, why] : moved_) {
+    const auto claim =
+        records_ ? records_->claims.find(uid) : decltype(records_->claims.find(uid))();
+    if (!records_ || claim == records_->claims.end()) continue;
+    for (const PreparedRequest& request : claim->second->requests) {
+      if (request.resource != name) continue;
+      if (!marked) marked = std::make_shared<Snapshot>(served.devices->snapshot());
+      for (ListedDevice& listed : marked->devices) {
+        const bool is_of_claim = std::ranges::any_of(request.devices, [&](const auto& device) {
+          return device.device_id == listed.device->id;
+        });
+        if (!is_of_claim || listed.is_missing) continue;
+        listed.health = Health::kUnhealthy;
+        listed.reason = why;
+      }
+    }
+  }
+  if (marked) served.shown = std::make_shared<const NamedDevices>(std::move(marked));
+  served.health =
+      std::make_shared<const PoolHealth>(HealthOfPool(*served.shown, options_.node_name));
+  ComputePoolOf(name, served);
+  PublishHealthSoon();
 }
 
 }  // namespace patchbay

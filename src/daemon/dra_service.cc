@@ -25,6 +25,8 @@ constexpr ThreadPool::Options kDraFileThreads{.max_running = 2,
                                               .end_patience = std::chrono::milliseconds(500)};
 
 constexpr std::chrono::milliseconds kStatePause{50};
+/// The kubelet opens a stream again after 5 s.
+constexpr std::chrono::seconds kStreamLimit{10};
 /// Longer than most scans.
 constexpr std::chrono::seconds kStartLimit{20};
 
@@ -66,8 +68,8 @@ class DraService::Observer : public DriverObserver {
 Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps, Options options,
                                                        Events events) {
   const DriverSockets sockets = TRY(SocketsOf(options.instance));
-  std::unique_ptr<DraService> service(new DraService(
-      deps, std::move(options), sockets.data + "/serialize.lock", std::move(events)));
+  std::unique_ptr<DraService> service(
+      new DraService(deps, std::move(options), sockets.data, std::move(events)));
   DraService* const self = service.get();
   const DriverServer::Backend backend{
       .driver = self->options_.instance.driver,
@@ -82,11 +84,11 @@ Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps,
               .on_rpc = self->lifetime_.Guard([self](DriverRpc rpc, const std::string& code) {
                 self->events_.on_rpc(rpc, code);
               }),
-              .on_health_streams = self->lifetime_.Guard(
-                  [self](int open) { self->events_.on_health_streams(open); })}),
+              .on_health_streams =
+                  self->lifetime_.Guard([self](int open) { self->OnHealthStreams(open); })}),
       .pending = deps.pending};
   self->endpoint_ = TRY(DriverEndpoint::Create(
-      {deps.loop, deps.servers, deps.log, deps.rpc}, self->options_.instance, backend,
+      {deps.loop, self->endpoint_pool_, deps.log, deps.rpc}, self->options_.instance, backend,
       {.on_registered = [self] { self->publisher_.OnKubeletRegistered(); },
        .on_dead = self->events_.on_dead}));
   self->start_limit_ = deps.loop.After(kStartLimit, [self] { self->Start(); });
@@ -94,13 +96,13 @@ Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps,
   return service;
 }
 
-DraService::DraService(const Dependencies& deps, Options options, std::string lock_file,
+DraService::DraService(const Dependencies& deps, Options options, std::string directory,
                        Events events)
     : deps_(deps),
       options_(std::move(options)),
       events_(std::move(events)),
-      files_(options_.cdi_dir, options_.instance.driver),
       file_pool_(kDraFileThreads),
+      endpoint_pool_(kDraFileThreads),
       client_(options_.cluster, deps_.loop, deps_.loop.context(), file_pool_),
       publisher_({client_, deps_.loop, deps_.log},
                  {options_.instance.driver, options_.node_name, options_.seed},
@@ -110,17 +112,17 @@ DraService::DraService(const Dependencies& deps, Options options, std::string lo
       preparer_(std::make_shared<ClaimPreparer>(
           ClaimPreparer::Dependencies{
               .driver = options_.instance.driver,
+              .directory = std::move(directory),
               .cdi_dir = options_.cdi_dir,
-              .lock_file = std::move(lock_file),
               .get_claim = [this](const ClaimKey& claim,
                                   auto done) { return RequestClaim(claim, std::move(done)); },
               .is_api_server_up = [this] { return client_.stats().up; },
               .resources = [this] { return Resources(); },
               .on_claim_end = [this](const auto& end) { OnClaimEnd(end); },
-              .on_ended = [this] { ReadClaims(); }},
+              .on_ended = [this](ClaimPreparer::Action action) { OnRunEnded(action); }},
           deps_.loop, deps_.log)) {}
 
-DraService::~DraService() = default;
+DraService::~DraService() { preparer_->Close(); }
 
 Subscription DraService::RequestClaim(const ClaimKey& claim,
                                       std::function<void(Result<std::string>)> done) {
@@ -165,7 +167,8 @@ void DraService::SetNames(std::set<std::string> resources) {
 }
 
 void DraService::Add(const std::string& name, Resource resource) {
-  resources_.insert_or_assign(name, Served{std::move(resource), nullptr, HeldDevices()[name]});
+  resources_.insert_or_assign(name,
+                              Served{std::move(resource), nullptr, nullptr, HeldDevices()[name]});
   deps_.loop.Post(lifetime_.Guard([this, name] {
     const auto found = resources_.find(name);
     if (found != resources_.end()) ReportHeld(found->second);
@@ -177,11 +180,10 @@ void DraService::Publish(const std::string& name, std::shared_ptr<const Snapshot
   const auto found = resources_.find(name);
   if (found == resources_.end()) return;
   Served& served = found->second;
-  served.devices = std::make_shared<const NamedDevices>(std::move(snapshot));
-  served.health =
-      std::make_shared<const PoolHealth>(HealthOfPool(*served.devices, options_.node_name));
-  ComputePoolOf(name, served);
-  PublishHealthSoon();
+  const auto before =
+      std::exchange(served.devices, std::make_shared<const NamedDevices>(std::move(snapshot)));
+  RefreshMoved(name, before.get(), *served.devices);
+  Show(name, served);
   StartIfScanned();
   OnState();
 }
@@ -198,8 +200,8 @@ Subscription DraService::AwaitUnused(const std::string& name, std::function<void
 
 /// Returns nothing before everything is known on which the pool depends.
 std::optional<PublishedPool> DraService::PoolOf(const Served& served) const {
-  if (served.devices == nullptr || !publisher_.features() || !has_claims_) return std::nullopt;
-  return ComputePool({.devices = *served.devices,
+  if (served.devices == nullptr || !publisher_.features() || !records_) return std::nullopt;
+  return ComputePool({.devices = *served.shown,
                       .node_name = options_.node_name,
                       .allocated = served.held,
                       .features = *publisher_.features()});
@@ -215,7 +217,7 @@ std::optional<PublishedPool> DraService::PoolOf(const std::string& pool) const {
 void DraService::ComputePoolOf(const std::string& name, Served& served) {
   auto pool = PoolOf(served);
   if (!pool) return;
-  DraPoolStatus published = StatusOfPool(*pool, *served.devices);
+  DraPoolStatus published = StatusOfPool(*pool, *served.shown);
   if (published.not_served != served.published.not_served && !published.not_served.empty()) {
     deps_.log.Warning("resource is not served",
                       {{"resource", name}, {"reason", published.not_served}});
@@ -250,6 +252,7 @@ void DraService::PublishHealthSoon() {
 /// The kubelet registers the driver for all resources.
 void DraService::OnRegistration(const Status& status) {
   for (const auto& [name, served] : resources_) served.parts.on_registration(status.has_value());
+  is_stream_lost_ = false;
   SetRegistered(status);
 }
 
@@ -257,6 +260,31 @@ void DraService::SetRegistered(const Status& status) {
   is_registered_ = status.has_value();
   registration_error_ = status ? "" : status.error().message;
   OnState();
+}
+
+void DraService::OnKubeletLost() {
+  stream_limit_ = Subscription();
+  is_stream_lost_ = false;
+  if (!is_registered_) return;
+  SetRegistered(Fail(ErrorKind::kUnavailable,
+                     "the socket of the kubelet disappeared; waiting for the kubelet to register "
+                     "the driver again"));
+}
+
+/// A kubelet that dies reports nothing, but its streams end. One that lives opens them again.
+void DraService::OnHealthStreams(int open) {
+  events_.on_health_streams(open);
+  if (open > 0) {
+    stream_limit_ = Subscription();
+    if (std::exchange(is_stream_lost_, false)) SetRegistered({});
+  } else if (is_registered_) {
+    stream_limit_ = deps_.loop.After(kStreamLimit, [this] {
+      if (!is_registered_) return;
+      is_stream_lost_ = true;
+      SetRegistered(Fail(ErrorKind::kUnavailable,
+                         "the kubelet has ended its connection; check that it runs"));
+    });
+  }
 }
 
 /// The names of resources are those of their pools on this node.
@@ -287,7 +315,7 @@ DraService::State DraService::StateOf(const std::string& name) const {
   if (const std::string& why = found->second.published.not_served; !why.empty()) {
     return {false, why};
   }
-  if (!has_claims_ && !read_error_.empty()) return {false, read_error_};
+  if (!records_ && !read_error_.empty()) return {false, read_error_};
   const auto pool = publisher_.StateOf(PoolName(options_.node_name, name));
   if (pool.slices > 0 && (pool.is_current || pool.last_error.empty())) return {true, ""};
   if (!pool.last_error.empty()) return {false, pool.last_error};
@@ -324,7 +352,10 @@ DraStatus DraService::status() const {
     pool.error = state.last_error;
     status.resources.emplace(name, std::move(pool));
   }
-  for (const PreparedClaim& claim : claims_) status.claims.push_back(StatusOfClaim(claim));
+  const ClaimRecords none;
+  for (const auto& [uid, claim] : records_ ? records_->claims : none.claims) {
+    status.claims.push_back(StatusOfClaim(*claim));
+  }
   std::ranges::sort(status.claims, {}, [](const DraClaimStatus& claim) {
     return std::tie(claim.namespace_name, claim.name, claim.uid);
   });

@@ -35,7 +35,6 @@ class DraService {
   /// All references must outlive the service.
   struct Dependencies {
     AsioLoop& loop;
-    ThreadPool& servers;  ///< starts and stops the servers of the driver
     Log& log;
     std::shared_ptr<RpcServer> rpc;         ///< serves the sockets of the driver
     std::shared_ptr<PendingCalls> pending;  ///< calls of the kubelet; may be null
@@ -105,8 +104,11 @@ class DraService {
   /// Returns the current status. Its cost grows with the number of resources and claims.
   DraStatus status() const;
 
-  /// Reads the files of claims again, also if their directory cannot be watched.
+  /// Reads the records of claims again, also if their directory cannot be watched.
   void RefreshClaims();
+
+  /// The socket of the kubelet is gone: it registers the driver again when it is back.
+  void OnKubeletLost();
 
   /// Stops the servers and removes the sockets, then calls `done` once. Slices and claims stay: a
   /// restart must not disturb pods.
@@ -116,14 +118,16 @@ class DraService {
   class Observer;
   struct Served {
     Resource parts;
-    std::shared_ptr<const NamedDevices> devices;         ///< null before the first snapshot
+    std::shared_ptr<const NamedDevices> devices;  ///< null before the first snapshot
+    /// The same, but devices that moved while a claim has them are unhealthy.
+    std::shared_ptr<const NamedDevices> shown;
     DeviceIds held;                                      ///< by claims
     DraPoolStatus published = {};                        ///< the part that ComputePool knows
     std::shared_ptr<const PoolHealth> health = nullptr;  ///< null before the first snapshot
     State reported = {};                                 ///< as last passed to on_state
   };
 
-  DraService(const Dependencies& deps, Options options, std::string lock_file, Events events);
+  DraService(const Dependencies& deps, Options options, std::string directory, Events events);
   Subscription RequestClaim(const ClaimKey& claim, std::function<void(Result<std::string>)> done);
   ServedResources Resources() const;
   std::optional<PublishedPool> PoolOf(const Served& served) const;
@@ -132,8 +136,13 @@ class DraService {
   void ComputeAllPools();
   void OnRegistration(const Status& status);
   void SetRegistered(const Status& status);
+  void OnHealthStreams(int open);
   void OnClaimEnd(const ClaimPreparer::ClaimEnd& end);
-  void OnClaims(const Result<ClaimFiles::All>& read);
+  struct ReadResult;
+  void OnClaims(const ReadResult& read);
+  void OnRunEnded(ClaimPreparer::Action action);
+  void RefreshMoved(const std::string& name, const NamedDevices* before, const NamedDevices& now);
+  void Show(const std::string& name, Served& served);
   std::map<std::string, DeviceIds> HeldDevices() const;
   static void ReportHeld(const Served& served);
   void PublishHealthSoon();
@@ -148,16 +157,17 @@ class DraService {
   const Dependencies deps_;
   const Options options_;
   const Events events_;
-  const ClaimFiles files_;
   ThreadPool file_pool_;  ///< for credentials, names of hosts and files of claims
+  /// For the driver's sockets: directories that hang must not end the device plugins.
+  ThreadPool endpoint_pool_;
   ApiClient client_;
   SlicePublisher publisher_;
   std::set<std::string> names_;  ///< of all resources, see SetNames
   std::map<std::string, Served> resources_;
-  std::vector<PreparedClaim> claims_;
-  std::set<std::string> damaged_;  ///< files of claims, as logged
-  bool has_claims_ = false;        ///< claims_ was read: pools depend on it
-  bool is_reading_ = false;        ///< files of claims
+  std::shared_ptr<const ClaimRecords> records_;  ///< null until read: pools depend on them
+  std::set<std::string> damaged_;                ///< records, as logged
+  std::map<std::string, std::string> moved_;     ///< ClaimPreparer::moved, as shown
+  bool is_reading_ = false;                      ///< records
   bool must_read_again_ = false;
   std::string read_error_;  ///< as logged
   Subscription read_retry_;
@@ -168,6 +178,8 @@ class DraService {
   Subscription start_limit_;
   bool is_registered_ = false;
   std::string registration_error_;
+  bool is_stream_lost_ = false;  ///< the reason why is_registered_ is false
+  Subscription stream_limit_;
   Subscription state_timer_;
   std::shared_ptr<ClaimPreparer> preparer_;
   std::unique_ptr<DriverEndpoint> endpoint_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dra/claim_edits.h"
+#include "dra/claim_record.h"
 #include "dra/published_pool.h"
 #include "status/dra_status.h"
 

@@ -9,54 +9,48 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/log.h"
-#include "dra/claim_files.h"
-#include "dra/claim_lock.h"
+#include "dra/claim_run.h"
 #include "dra/claim_service.h"
+#include "dra/claim_store.h"
 #include "dra/served_resource.h"
 #include "model/spec.h"
 #include "os/loop.h"
+#include "os/loop_port.h"
 #include "os/thread_pool.h"
 
 namespace patchbay {
 
 /// Prepares claims: the CDI file of a claim gives containers the same device nodes, mounts and env
 /// as Allocate of the device plugin API, and the hooks `allocate` and `pre_start` run once before
-/// it is written, `release` once before it is removed. The files are the only record, so a
-/// restarted process and the other instance of a rolling update continue where this one stopped. A
-/// prepared claim is answered from its file, also while the API server does not respond. If it
-/// responds, and has allocated other devices to the claim since the file was written, the claim
-/// fails.
+/// it is there, `release` once when it has been removed. A record in the driver's directory has all
+/// that is known about a claim, so a restarted process and the other instance of a rolling update
+/// continue where this one stopped. After a reboot the hooks run again.
 ///
 /// Only Unprepare releases a device: a container can use it after its claim was deleted at the API
 /// server.
 ///
-/// Claims are independent of each other, also those of one call. Two calls wait for each other only
-/// if they have a claim in common, or a device that is not shared for administration; see
-/// ClaimLock.
+/// Each claim is a ClaimRun on a thread of its own. A call is answered when its runs have ended, or
+/// shortly before its deadline. The run continues, and the next call for the claim joins it.
 ///
-/// Created and destroyed on the loop thread, after the servers that use it. Prepare and Unprepare
-/// can be called on any thread. Nothing blocks the loop.
-class ClaimPreparer : public ClaimService {
+/// Created, closed and used on the loop thread, but for Prepare and Unprepare, which can be called
+/// on any thread, as can the destructor after Close. Always in a shared_ptr.
+class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<ClaimPreparer> {
  public:
-  /// The limit for allocate and pre_start of a claim, from the beginning of the call.
+  /// The limit for allocate and pre_start of a claim, from the beginning of its run.
   static constexpr std::chrono::seconds kHookLimit = kClaimHookLimit;
-  /// The time before the deadline of the call that is kept for writing the file, or for the reason
-  /// why the claim could not be locked.
+  /// The time before the deadline of a call at which it is answered.
   static constexpr std::chrono::seconds kReserve{3};
-  /// The limit of each access to files.
-  static constexpr std::chrono::seconds kFileLimit{5};
-  /// The time for the API server to confirm the devices of a claim that is prepared already.
-  static constexpr std::chrono::seconds kCheckLimit{1};
-  /// The interval at which locked claims and devices are tried again.
-  static constexpr std::chrono::milliseconds kLockRetry{100};
-  /// The maximum number of claims that are processed at once; others fail.
+  /// The limit for the locks of a run, from its beginning.
+  static constexpr std::chrono::seconds kLockLimit{42};
+  /// The maximum number of runs at once; more wait.
+  static constexpr std::size_t kMaxThreads = 32;
+  /// The maximum number of claims that run or wait; others fail.
   static constexpr std::size_t kMaxClaims = 256;
 
-  enum class Action { kPrepare, kRelease };
+  enum class Action { kPrepare, kRelease, kRefresh };
 
   /// The end of one claim of a call, for metrics.
   struct ClaimEnd {
@@ -68,8 +62,8 @@ class ClaimPreparer : public ClaimService {
 
   struct Dependencies {
     std::string driver;
+    std::string directory;  ///< of the driver, for locks and records
     std::string cdi_dir;
-    std::string lock_file;  ///< "<DriverSockets::data>/serialize.lock"
     /// Requests a ResourceClaim as JSON from the API server; kNotFound if there is none. Calls back
     /// on the loop after it has returned, unless the subscription is destroyed first.
     std::function<Subscription(const ClaimKey&, std::function<void(Result<std::string>)>)>
@@ -79,22 +73,26 @@ class ClaimPreparer : public ClaimService {
     std::function<ServedResources()> resources;  ///< called on the loop
     /// A claim of a call of the kubelet has ended. Called on the loop.
     std::function<void(const ClaimEnd&)> on_claim_end = [](const ClaimEnd&) {};
-    /// A claim of any call has ended, also of a call that was canceled before: its file may have
-    /// been written or removed. Called on the loop.
-    std::function<void()> on_ended = [] {};
+    /// A run has ended: records or moved() may have changed. Called on the loop.
+    std::function<void(Action)> on_ended = [](Action) {};
     std::chrono::milliseconds hook_limit = kHookLimit;
-    std::chrono::milliseconds file_limit = kFileLimit;
+    std::chrono::milliseconds lock_limit = kLockLimit;
+    std::string boot = CurrentBoot();
+    std::function<bool(std::string_view step)> on_step = nullptr;  ///< see ClaimEnvironment
   };
 
   ClaimPreparer(Dependencies dependencies, Loop& loop, Log& log);
   ~ClaimPreparer() override;
 
-  /// The process ends: programs of hooks will be stopped, and calls fail. A claim whose release
-  /// hook is stopped keeps its file, so that the hook runs again after the restart.
-  void BeginEnd() { is_ending_ = true; }
+  /// The process ends: programs of hooks will be stopped, and calls fail. A claim whose hooks are
+  /// stopped keeps its record, so that they run again after the restart.
+  void BeginEnd() { environment_->is_ending = true; }
 
-  /// Calls `done` on the loop as soon as no call uses devices of the pool: at once, or when the
-  /// last one has ended. Dropping the subscription cancels.
+  /// Fails all calls, also later ones, and calls no function of Dependencies any more.
+  void Close();
+
+  /// Calls `done` on the loop as soon as no run uses devices of the pool: at once, or when the last
+  /// one has ended. Dropping the subscription cancels.
   Subscription AwaitUnused(const std::string& pool, std::function<void()> done);
 
   void Prepare(std::vector<ClaimKey> claims, ClaimCall call,
@@ -102,74 +100,67 @@ class ClaimPreparer : public ClaimService {
   void Unprepare(std::vector<ClaimKey> claims, ClaimCall call,
                  std::function<void(UnprepareResults)> done) override;
 
+  /// Compares these prepared claims with their devices, see ClaimRun::Refresh.
+  void Refresh(const std::vector<ClaimKey>& claims);
+
+  /// Returns why prepared claims do not have the devices that their containers were given, by UID.
+  const std::map<std::string, std::string>& moved() const { return moved_; }
+
+  const std::shared_ptr<ClaimStore>& store() const { return environment_->store; }
+
  private:
   using Id = std::uint64_t;
   using Answer = Result<std::vector<PreparedDevice>>;
-  struct Task;
-  /// The file of each claim of a call; null if it is not known.
-  using Specs = std::vector<std::pair<ClaimKey, std::optional<CdiSpec>>>;
+  /// One call of the kubelet, while some of its claims have not ended.
+  struct Call {
+    std::map<std::string, Answer> answers;
+    std::size_t size = 0;
+    std::function<void(std::map<std::string, Answer>)> done;
+    std::vector<std::pair<ClaimKey, CdiSpec>> files;  ///< of its claims, as far as known
+  };
+  /// A call that waits for a run.
+  struct Caller {
+    std::shared_ptr<Call> call;
+    Subscription limit;
+    Loop::Time began;
+  };
+  struct Run {
+    Action action = Action::kPrepare;
+    ClaimKey claim = {};
+    std::shared_ptr<ClaimRun> run = nullptr;
+    std::vector<Caller> callers = {};
+    std::set<std::string> pools = {};  ///< of the devices, as soon as they are known
+    std::optional<CdiSpec> file = {};  ///< as soon as it is known
+    bool again = false;                ///< kRefresh: something changed since it began
+    Subscription request = {};         ///< to the API server
+  };
 
-  Task& AddTask(Action action, const ClaimKey& claim, const ClaimCall& call,
-                std::function<void(Answer)> done, std::shared_ptr<Specs> of_call);
-  template <class Results>
-  void Begin(Action action, const std::vector<ClaimKey>& claims, const ClaimCall& call,
-             std::function<void(Results)> done);
-  template <class Next>
-  auto Resume(Id id, Next next);
-  template <class Work, class Next>
-  void InPool(Task& task, Work work, Next next);
-  void Lock(Task& task, const std::vector<std::string>& names, std::function<void(Task&)> next);
-  void LockClaim(Task& task, std::function<void(Task&, Result<std::optional<PreparedClaim>>)> next);
-  void RunHooks(Task& task, std::vector<HookRun>&& runs, std::function<void(Task&, Status)> next);
-
-  bool IsReleasing(const ClaimKey& claim) const;
-  void StartPrepare(Task& task);
-  void LockAndPrepare(Task& task);
-  void AnswerFromFile(Task& task, const PreparedClaim& prepared, std::uint64_t releases);
-  void Confirm(Task& task, PreparedClaim file);
-  void OnChecked(Task& task, const PreparedClaim& prepared, std::uint64_t releases,
-                 const Result<std::string>& json);
-  bool IsReleasedSince(const ClaimKey& claim, std::uint64_t releases) const;
-  void OnLocked(Task& task, Result<std::optional<PreparedClaim>> prepared);
-  void OnClaim(Task& task, const Result<std::string>& json);
-  void OnDevicesLocked(Task& task);
-  Status CheckCall(const Task& task) const;
-  void OnOthers(Task& task, const ClaimFiles::All& others);
-  void Render(Task& task);
-  void OnNotRendered(Task& task, std::size_t request, Error error);
-  void OnRendered(Task& task);
-  void RunPrepareHooks(Task& task);
-  void Write(Task& task);
-
-  void StartUnprepare(Task& task);
-  void OnAllRead(Task& task, Result<ClaimFiles::All> all);
-  void Remove(Task& task);
-
+  void Begin(Action action, const std::vector<ClaimKey>& claims, const ClaimCall& limits,
+             std::function<void(std::map<std::string, Answer>)> done);
+  Id Start(Action action, const ClaimKey& claim);
+  template <class F>
+  auto Guard(F f);
+  ClaimRun::OnLoop FunctionsOf(Id id);
+  Status CheckCall(Run& run, CdiSpec file);
+  void OnLate(Id id, std::shared_ptr<Call> call);
+  void OnEnd(Id id, Answer answer);
+  void Reply(const Run& run, Caller caller, Answer answer);
   void NotifyUnused();
-  bool IsOver(const Task& task) const;
-  Failure WhyOver(const Task& task) const;
-  void Refuse(Task& task, Error error);
-  void FailTask(Task& task, Error error);
-  void Finish(Task& task, Answer answer);
 
   const Dependencies dependencies_;
-  const ClaimFiles files_;
+  const std::shared_ptr<ClaimEnvironment> environment_;
   Loop& loop_;
   Log& log_;
-  bool is_ending_ = false;
+  bool is_closed_ = false;
   Id next_ = 0;
-  std::map<Id, std::unique_ptr<Task>> tasks_;
+  std::map<Id, Run> runs_;
   struct Waiter {
     std::string pool;
     std::function<void()> done;
   };
   std::map<Id, Waiter> unused_waiters_;
-  /// Claims whose release hooks have run, and whose files were not removed yet.
-  std::set<std::string> released_;
-  std::uint64_t releases_ = 0;     ///< claims whose files were removed
-  std::set<std::string> damaged_;  ///< files, as logged
+  std::map<std::string, std::string> moved_;
   ThreadPool pool_;
-  Lifetime lifetime_;
 };
 
 }  // namespace patchbay

@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,13 +27,10 @@ struct PreparedDevice {
 using PrepareResults = std::map<std::string, Result<std::vector<PreparedDevice>>>;
 using UnprepareResults = std::map<std::string, Status>;
 
-/// The limits of one call.
+/// The limits of one call. A canceled call continues: the kubelet calls again with the same claims.
 struct ClaimCall {
   /// The kubelet gives up at this time and calls again later.
   std::chrono::steady_clock::time_point deadline;
-  /// Requested when the kubelet has canceled the call or the server stops. Results of the call are
-  /// then dropped; the kubelet calls again with the same claims.
-  std::stop_token canceled;
 };
 
 /// Prepares claims for the containers of this node. Interface, so that the servers depend neither

@@ -26,6 +26,8 @@ namespace {
 
 /// The time between comparisons without an event.
 constexpr std::chrono::seconds kCheckInterval{10};
+/// The time after which the directories count as hanging.
+constexpr std::chrono::seconds kHangLimit{10};
 /// Only the kubelet and its administrators need the driver's directory.
 constexpr mode_t kDataMode = 0750;
 
@@ -175,6 +177,13 @@ void DriverEndpoint::WatchSockets() {
 /// Starts the servers that do not run. Stops a registration server that runs without the other.
 void DriverEndpoint::StartServers() {
   is_busy_ = true;
+  hang_limit_ = deps_.loop.After(kHangLimit, [this] {
+    const std::string reason = Format("{} or {} is not responding; check the file systems there",
+                                      sockets_.data, sockets_.registry);
+    deps_.log.Warning("driver sockets cannot be created",
+                      {{"driver", instance_.driver}, {"reason", reason}});
+    backend_.observer->OnSockets(Fail(ErrorKind::kUnavailable, reason));
+  });
   retry_ = Subscription();
   auto on_registration = lifetime_.Guard([this](const Status& status) { OnRegistration(status); });
   StartRequest request{
@@ -203,6 +212,7 @@ void DriverEndpoint::StartServers() {
 
 void DriverEndpoint::OnStarted(Started& started) {
   is_busy_ = false;
+  hang_limit_ = Subscription();
   for (const std::string& socket : started.swept) {
     deps_.log.Info("removed stale socket of an earlier run", {{"socket", socket}});
   }

@@ -109,6 +109,7 @@ class DriverEndpoint {
   std::function<void()> on_ended_;            ///< set while ending
   bool has_ended_ = false;
   Subscription retry_;
+  Subscription hang_limit_;
   Subscription check_;
   Subscription resend_;
   Lifetime lifetime_;

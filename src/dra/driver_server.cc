@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -73,17 +72,15 @@ template <class Request, class Response, class Results>
 RpcHandler ClaimHandler(const DriverServer::Backend& backend, DriverRpc rpc,
                         ClaimMethod<Results> method) {
   return HandlerOf<Request>(kMaxClaimRequestBytes, [=](ServerCall& call, const auto& request) {
-    std::stop_source cancel;
     const auto reply =
-        UnaryReply::Begin(call, ReportTo(backend.observer, rpc), backend.pending, backend.driver,
-                          [cancel]() mutable { cancel.request_stop(); });
+        UnaryReply::Begin(call, ReportTo(backend.observer, rpc), backend.pending, backend.driver);
     auto claims = ReadClaims(request);
     if (!claims) {
       reply->Finish(Failure(std::move(claims).error()));
       return;
     }
     std::vector<ClaimKey> valid = claims->claims;
-    const ClaimCall limits{DeadlineOf(call), cancel.get_token()};
+    const ClaimCall limits{DeadlineOf(call)};
     const auto pending = std::make_shared<ClaimReply<Response>>(reply, *std::move(claims));
     if (valid.empty()) return;
     (backend.claims.get()->*method)(

@@ -6,7 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/format.h"
+#include "base/hash.h"
 #include "inventory/replica_ids.h"
+#include "model/render.h"
 
 namespace patchbay {
 namespace {
@@ -27,6 +30,78 @@ Result<std::optional<HookRun>> PlanRelease(const PreparedRequest& request,
       VariablesOf(*listed->device, request.resource, served->second.lookups->host().node_name);
   HookCall call = TRY(PlanHook(Hook::kRelease, *snapshot.spec, {&variables, 1}));
   return HookRun{served->second.hooks, std::move(call)};
+}
+
+/// Returns the nodes of a device, such as "c 188:0 /dev/ttyUSB0".
+void AddNodes(const Device& device, std::vector<std::string>& nodes) {
+  for (const DeviceNode& node : device.nodes) {
+    nodes.push_back(Format("{} {}:{} {}", node.type == FileType::kBlock ? 'b' : 'c', node.major,
+                           node.minor, node.real_path));
+  }
+}
+
+/// Returns a host in which each node is as the snapshot has it.
+AllocationContext HostOfSnapshot(const Snapshot& snapshot, const std::string& node_name) {
+  AllocationContext context;
+  context.resolve = [&snapshot](const std::string& path) {
+    for (const ListedDevice& listed : snapshot.devices) {
+      for (const DeviceNode& node : listed.device->nodes) {
+        if (node.path != path) continue;
+        return Result<HostNode>({node.real_path, node.type, node.major, node.minor, node.inode});
+      }
+    }
+    return Result<HostNode>({path, FileType::kCharacter, 0, 0});
+  };
+  context.holds = [](const HostNode&) { return true; };
+  context.provide_group = [](std::uint32_t) { return Status(); };
+  context.node_name = node_name;
+  return context;
+}
+
+/// Returns the nodes and the hashes of one request, or nothing if a device is not listed.
+std::optional<PreparedRequest> DevicesNow(const PreparedRequest& request,
+                                          const ServedResource& served, std::int64_t& slots) {
+  const Snapshot& all = served.devices->snapshot();
+  PreparedRequest now = request;
+  now.nodes.clear();
+  PlannedRequest planned{.request = request.request, .resource = request.resource};
+  planned.devices = request.devices;
+  planned.first_slot = slots;
+  Snapshot snapshot;
+  snapshot.spec = all.spec;
+  std::string templates;
+  for (const PlannedDevice& device : request.devices) {
+    const ListedDevice* const listed = FindDevice(all, device.device_id);
+    if (listed == nullptr) return std::nullopt;
+    AddNodes(*listed->device, now.nodes);
+    if (FindDevice(snapshot, device.device_id) == nullptr) snapshot.devices.push_back(*listed);
+    std::ranges::sort(snapshot.devices, [](const ListedDevice& a, const ListedDevice& b) {
+      return IdLess(a.device->id, b.device->id);
+    });
+    for (const int replica : device.replicas) {
+      planned.units.push_back(AdvertisedId(*all.spec, device.device_id, replica));
+    }
+    for (const Template* t : DeviceTemplates(*all.spec, listed->device->match)) {
+      templates.append(t->text()).push_back('\0');
+    }
+  }
+  slots += std::ssize(planned.units);
+  templates += Format("{} {}", all.spec->replicas, all.spec->env_separator);
+  const auto response =
+      RenderRequest(planned, snapshot, HostOfSnapshot(snapshot, served.lookups->host().node_name));
+  std::string values;
+  if (response) {
+    for (const auto& [name, value] : response->envs) values += Format("{}={}\n", name, value);
+  }
+  now.config = Format("{:016x}", StableHash(templates));
+  now.values = Format("{:016x}", StableHash(values));
+  return now;
+}
+
+std::string Joined(const std::vector<std::string>& nodes) {
+  std::string joined;
+  for (const std::string& node : nodes) joined += (joined.empty() ? "" : ", ") + node;
+  return joined.empty() ? "no node" : joined;
 }
 
 }  // namespace
@@ -92,6 +167,65 @@ ReleasePlan PlanClaimRelease(const PreparedClaim& prepared, std::span<const Prep
     }
   }
   return plan;
+}
+
+void RecordDevices(const ServedResources& resources, PreparedClaim& record) {
+  std::map<std::string_view, std::int64_t> slots;
+  for (PreparedRequest& request : record.requests) {
+    const auto served = resources.find(request.devices.front().pool);
+    if (served == resources.end()) continue;
+    auto now = DevicesNow(request, served->second, slots[request.resource]);
+    if (now) request = *std::move(now);
+  }
+}
+
+DeviceState CompareDevices(const PreparedClaim& record, const ServedResources& resources) {
+  DeviceState state;
+  std::map<std::string_view, std::int64_t> slots;
+  for (const PreparedRequest& request : record.requests) {
+    const auto served = resources.find(request.devices.front().pool);
+    if (served == resources.end()) {
+      state.is_known = false;
+      continue;
+    }
+    const Snapshot& snapshot = served->second.devices->snapshot();
+    bool is_found = true;
+    for (const PlannedDevice& device : request.devices) {
+      const ListedDevice* const listed = FindDevice(snapshot, device.device_id);
+      if (listed == nullptr || listed->is_missing) {
+        state.reason = Format(
+            "the device \"{}\" of {} is missing; connect it again, or delete the "
+            "pods of the claim",
+            device.device_id, request.resource);
+        return state;
+      }
+      if (listed->never_found) is_found = false;
+    }
+    if (!is_found) {
+      state.is_known = false;
+      continue;
+    }
+    const auto now = DevicesNow(request, served->second, slots[request.resource]);
+    const bool has_moved = now && now->nodes != request.nodes;
+    const bool has_changed = now && now->config == request.config && now->values != request.values;
+    if (has_moved) {
+      state.reason = Format(
+          "the device \"{}\" of {} has moved from {} to {} since it was given to containers; "
+          "delete "
+          "the pods of the claim, so that they get it where it is",
+          request.devices.front().device_id, request.resource, Joined(request.nodes),
+          Joined(now->nodes));
+      return state;
+    }
+    if (has_changed) {
+      state.reason = Format(
+          "the variables of the device \"{}\" of {} have changed since it was given to containers; "
+          "delete the pods of the claim",
+          request.devices.front().device_id, request.resource);
+      return state;
+    }
+  }
+  return state;
 }
 
 }  // namespace patchbay

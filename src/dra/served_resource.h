@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dra/claim_edits.h"
 #include "dra/claim_plan.h"
+#include "dra/claim_record.h"
 #include "dra/published_pool.h"
 #include "hooks/hook_runner.h"
 #include "inventory/host_lookups.h"
@@ -60,5 +60,18 @@ struct ReleasePlan {
 /// for each. Devices with admin access have none and do not count. Pure.
 ReleasePlan PlanClaimRelease(const PreparedClaim& prepared, std::span<const PreparedClaim> all,
                              const ServedResources& resources);
+
+/// Where the devices of a prepared claim are now.
+struct DeviceState {
+  bool is_known = true;     ///< false: the resource is not served, or was not scanned yet
+  std::string reason = {};  ///< not empty: a device is gone, or has other nodes or variables
+};
+
+/// Sets the nodes and the hashes of a record to the devices as they are.
+void RecordDevices(const ServedResources& resources, PreparedClaim& record);
+
+/// Compares the devices of a record with RecordDevices. Variables are compared while the resource
+/// has the same templates. Pure.
+DeviceState CompareDevices(const PreparedClaim& record, const ServedResources& resources);
 
 }  // namespace patchbay

@@ -24,7 +24,9 @@ int AttachSocket(int (*attach)(int, const sockaddr*, socklen_t), const std::stri
   if (path.size() >= sizeof address.sun_path) return ENAMETOOLONG;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   UniqueFd fd(socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd || attach(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  // A socket file that is bound gets the permissions of the socket, with any umask.
+  if (!fd || fchmod(fd.get(), 0600) != 0) return errno;
+  if (attach(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return errno;
   }
   result = std::move(fd);

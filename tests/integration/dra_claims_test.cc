@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <utime.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -49,7 +50,7 @@ class DraClaimsOfDaemon : public Dra {
     for (std::string line; std::getline(file, line);) lines.push_back(line);
     return lines;
   }
-  /// The directory of CDI files cannot be read until it is put back.
+  /// The directory of records cannot be read until it is put back.
   void HideFiles() const {
     std::ofstream(tree_.path("hidden")) << "not a directory";
     Exchange();
@@ -60,8 +61,8 @@ class DraClaimsOfDaemon : public Dra {
   }
   /// At once: without a file there, the daemon would read that there are no claims.
   void Exchange() const {
-    EXPECT_EQ(renameat2(AT_FDCWD, tree_.path("cdi").c_str(), AT_FDCWD, tree_.path("hidden").c_str(),
-                        RENAME_EXCHANGE),
+    EXPECT_EQ(renameat2(AT_FDCWD, tree_.path("plugins/patchbay.dev/claims").c_str(), AT_FDCWD,
+                        tree_.path("hidden").c_str(), RENAME_EXCHANGE),
               0);
   }
   /// Starts the daemon, and creates a claim for one device.
@@ -185,8 +186,11 @@ TEST_F(DraClaimsOfDaemon, AResourceThatIsAddedAgainHasTheDevicesOfClaims) {
   PutFilesBack();
 }
 
-TEST_F(DraClaimsOfDaemon, ADamagedFileIsLoggedOnce) {
-  tree_.File("cdi/patchbay.dev-claim_broken.json", "[");
+TEST_F(DraClaimsOfDaemon, ADamagedRecordIsLoggedOnce) {
+  // A container of a former boot had it.
+  tree_.File("plugins/patchbay.dev/claims/claim_broken.json", "[");
+  const utimbuf old = {.actime = 1, .modtime = 1};
+  ASSERT_EQ(utime(tree_.path("plugins/patchbay.dev/claims/claim_broken.json").c_str(), &old), 0);
   const SimClaim claim = StartWithClaim(kDraSerial);
   const char* const prepared = "patchbay_prepared_claims{resource=\"example.com/serial\"}";
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
@@ -194,10 +198,25 @@ TEST_F(DraClaimsOfDaemon, ADamagedFileIsLoggedOnce) {
   ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
   ASSERT_TRUE(daemon_->AwaitMetric(prepared, 0));
   const std::string log = daemon_->log().text();
-  const std::string line = "CDI file of a claim is damaged; delete it if no pod uses the claim";
+  const std::string line =
+      "record of a claim cannot be read; delete it if no container uses the claim";
   const std::size_t first = log.find(line);
   ASSERT_NE(first, std::string::npos);
   EXPECT_EQ(log.find(line, first + 1), std::string::npos) << log;
+}
+
+/// Otherwise a container that restarts would fail permanently.
+TEST_F(DraClaimsOfDaemon, ALostCdiFileIsWrittenAgain) {
+  const SimClaim claim = StartWithClaim(kDraSerial);
+  const auto prepared = kubelet_->PrepareClaims("pod-1", {claim});
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  const CdiEdits before = EditsFor(*prepared);
+  for (const auto& entry : std::filesystem::directory_iterator(tree_.path("cdi"))) {
+    std::filesystem::remove(entry.path());
+  }
+  EXPECT_TRUE(daemon_->log().Await("CDI file of a claim was lost or changed"));
+  ASSERT_TRUE(daemon_->AwaitMetric("patchbay_prepared_claims{resource=\"example.com/serial\"}", 1));
+  EXPECT_EQ(EditsFor(*prepared), before);
 }
 
 TEST_F(DraClaimsOfDaemon, ADeletedSocketIsCreatedAgain) {

@@ -141,6 +141,15 @@ TEST_F(DraStatusOfDaemon, CountsWhatTheKubeletAnswersToTheRegistration) {
                           Format("{},result=\"success\"", kSerialLabel)));
 }
 
+TEST_F(DraStatusOfDaemon, AKubeletThatDiesMakesResourcesUnready) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  kubelet_->Stop();
+  EXPECT_TRUE(daemon_->AwaitUnready("the kubelet has ended its connection"));
+  ASSERT_TRUE(kubelet_->Restart());
+  EXPECT_TRUE(daemon_->AwaitReady());
+}
+
 /// Other failures are not answers of the kubelet.
 TEST_F(DraStatusOfDaemon, ARejectedSliceIsNoFailedRegistration) {
   StartDaemon();

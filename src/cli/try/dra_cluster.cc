@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "cdi/cdi_directory.h"
-#include "dra/claim_edits.h"
+#include "dra/claim_spec.h"
 #include "dra/device_class.h"
 #include "dra/device_name.h"
 #include "dra/slice_json.h"

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -175,26 +173,30 @@ TEST_F(CdiDirectoryTest, LeavesNothingBehindIfAWriteFails) {
   EXPECT_THAT(Names(), ElementsAre("a.json"));
 }
 
-/// A file system of a given size or without write access. Needs the right to mount.
-TEST_F(CdiDirectoryTest, HasNoRoomForAFileThatCannotBeReplaced) {
+TEST_F(CdiDirectoryTest, PublishesATemporaryFile) {
   ASSERT_TRUE(directory_.Write("a.json", Spec()));
-  EXPECT_TRUE(directory_.CheckRoom("a.json", Spec("y")));
-  tree_.Dir("cdi/b.json");
-  EXPECT_THAT(directory_.CheckRoom("b.json", Spec()).error().message,
-              HasSubstr("/b.json: Is a directory; remove this directory"));
-  const int file = open((directory_.path() + "/a.json").c_str(), O_RDONLY | O_CLOEXEC);
-  ASSERT_GE(file, 0);
-  int flags = FS_IMMUTABLE_FL;
-  if (ioctl(file, FS_IOC_SETFLAGS, &flags) == 0) {
-    EXPECT_THAT(directory_.CheckRoom("a.json", Spec("y")).error().message,
-                HasSubstr("/a.json: Operation not permitted"));
-    EXPECT_FALSE(directory_.Write("a.json", Spec("y")));
-    flags = 0;
-    EXPECT_EQ(ioctl(file, FS_IOC_SETFLAGS, &flags), 0);
-  }
-  close(file);
+  const auto temporary = directory_.WriteTemporary("text");
+  ASSERT_TRUE(temporary) << temporary.error().message;
+  EXPECT_EQ(directory_.Read("a.json").value(), Spec());
+  ASSERT_TRUE(directory_.Publish(*temporary, "a.json"));
+  EXPECT_EQ(directory_.ReadText("a.json", 4).value(), "text");
+  EXPECT_EQ(directory_.ReadText("a.json", 3).error().kind, ErrorKind::kInvalid);
+  EXPECT_THAT(Names(), ElementsAre("a.json"));
+  EXPECT_FALSE(directory_.Publish(*temporary, "b.json"));
 }
 
+TEST_F(CdiDirectoryTest, ReplacedFilesHaveAnotherStamp) {
+  ASSERT_TRUE(directory_.Write("a.json", Spec("x")));
+  const auto before = directory_.FileDirectory::List("a", ".json").value();
+  ASSERT_THAT(before.files, testing::SizeIs(1));
+  EXPECT_EQ(directory_.FileDirectory::List("a", ".json").value().files, before.files);
+  ASSERT_TRUE(directory_.Write("a.json", Spec("y")));
+  const auto after = directory_.FileDirectory::List("a", ".json").value();
+  EXPECT_EQ(after.inode, before.inode);
+  EXPECT_NE(after.files, before.files);
+}
+
+/// A file system of a given size or without write access. Needs the right to mount.
 class CdiDirectoryOnTmpfs : public CdiDirectoryTest {
  protected:
   void Mount(const char* options, unsigned long flags = 0) {
@@ -219,8 +221,8 @@ TEST_F(CdiDirectoryOnTmpfs, ReportsAFullFileSystemAndKeepsThePreviousFile) {
   large.devices[0].edits.env["A"] = std::string(20'000, 'a');
   EXPECT_THAT(directory_.Write("a.json", large).error().message,
               HasSubstr("No space left on device; free space"));
-  EXPECT_TRUE(directory_.CheckRoom("a.json", Spec()));
-  EXPECT_THAT(directory_.CheckRoom("a.json", large).error().message, HasSubstr("No space left"));
+  EXPECT_THAT(directory_.WriteTemporary(std::string(20'000, 'a')).error().message,
+              HasSubstr("No space left"));
   EXPECT_EQ(directory_.Read("a.json").value(), Spec());
   EXPECT_THAT(Names(), ElementsAre("a.json"));
 }
@@ -230,19 +232,11 @@ TEST_F(CdiDirectoryOnTmpfs, ReportsAReadOnlyFileSystem) {
   if (IsSkipped()) return;
   EXPECT_THAT(directory_.Write("a.json", Spec()).error().message,
               AllOf(HasSubstr("Read-only file system"), HasSubstr("cdi_dir")));
-  EXPECT_EQ(directory_.CheckWritable().error().message,
-            Format("cannot write {}: Read-only file system; CDI files need a writable directory of "
-                   "the host that the container runtime reads: enable the component \"cdi\", with "
-                   "api = \"dra\" the component \"dra\", or set cdi_dir in [daemon]",
-                   directory_.path()));
-}
-
-TEST_F(CdiDirectoryTest, ChecksWithoutWritingAFile) {
-  EXPECT_TRUE(directory_.CheckWritable());
-  EXPECT_THAT(Names(), IsEmpty());
-  EXPECT_FALSE(CdiDirectory(tree_.path("missing/cdi")).CheckWritable());
-  tree_.File("file");
-  EXPECT_FALSE(CdiDirectory(tree_.path("file")).CheckWritable());
+  EXPECT_THAT(
+      directory_.WriteTemporary("").error().message,
+      HasSubstr("CDI files need a writable directory of the host that the container runtime "
+                "reads: enable the component \"cdi\", or \"dra\" for claims, or set "
+                "cdi_dir in [daemon]"));
 }
 
 TEST_F(CdiDirectoryTest, ListsAndRemovesTheFilesOfAKind) {
@@ -259,7 +253,7 @@ TEST_F(CdiDirectoryTest, ListsAndRemovesTheFilesOfAKind) {
 TEST_F(CdiDirectoryTest, RemovesStaleTemporaryFilesOnly) {
   for (const char* name : {".patchbay-old.tmp", ".patchbay-new.tmp", ".other-old.tmp"}) {
     tree_.File(std::string("cdi/") + name);
-    const utimbuf old{0, std::time(nullptr) - 120};
+    const utimbuf old{0, std::time(nullptr) - 600};
     if (std::string_view(name).find("old") != std::string_view::npos) {
       ASSERT_EQ(utime((directory_.path() + "/" + name).c_str(), &old), 0);
     }

@@ -14,8 +14,8 @@
 
 #include "base/format.h"
 #include "config/load.h"
-#include "dra/claim_edits.h"
 #include "dra/claim_plan.h"
+#include "dra/claim_spec.h"
 #include "dra/served_resource.h"
 #include "unit/discovery/specs.h"
 
@@ -178,22 +178,21 @@ void ExpectSameContainer(const std::shared_ptr<const Snapshot>& snapshot,
   EXPECT_EQ(plans[0]->requests[0].units, ids);
   const auto rendered = RenderRequest(plans[0]->requests[0], *snapshot, context);
   ASSERT_TRUE(rendered) << rendered.error().message;
-  const auto file_spec = ClaimSpec("patchbay.dev", *plans[0], {&*rendered, 1});
+  const auto file_spec = MakeClaimSpec("patchbay.dev", *plans[0], {&*rendered, 1});
   ASSERT_TRUE(file_spec) << file_spec.error().message;
-  const auto text = CdiToJson(*file_spec);
+  const auto text = CdiToJson(file_spec->file);
   ASSERT_TRUE(text) << text.error().message;
   const ordered_json file = ordered_json::parse(*text);
   ASSERT_THAT(file.at("devices"), SizeIs(1));
   const ordered_json expected = ExpectedEdits(*response, context);
   EXPECT_EQ(file.at("devices").at(0).at("containerEdits").dump(), expected.dump());
 
-  const auto prepared = ReadClaimSpec(*file_spec, "patchbay.dev", "uid-1");
-  ASSERT_TRUE(prepared) << prepared.error().message;
   std::vector<std::string> cdi_devices = response->cdi_devices;
   if (response->envs.size() + response->devices.size() + response->mounts.size() > 0) {
-    cdi_devices.insert(cdi_devices.begin(), "patchbay.dev/claim=" + file_spec->devices.at(0).name);
+    cdi_devices.insert(cdi_devices.begin(),
+                       "patchbay.dev/claim=" + file_spec->file.devices.at(0).name);
   }
-  EXPECT_EQ(AnswerFor(*prepared).at(0).cdi_devices, cdi_devices);
+  EXPECT_EQ(AnswerFor(file_spec->record).at(0).cdi_devices, cdi_devices);
 }
 
 TEST(BothApis, GiveTheSameForEveryExample) {

@@ -112,31 +112,10 @@ TEST_F(ClaimCheckTest, AnswersFromTheFileIfTheClaimCannotBeChecked) {
   EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
 }
 
-TEST_F(ClaimCheckTest, WaitsForTheServerASecondAtMost) {
+TEST_F(ClaimCheckTest, DoesNotWaitForAServerThatDoesNotAnswer) {
   Allocate("mine", "b");
   is_server_silent_ = true;
-  std::optional<PrepareResults> results;
-  preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
-  ASSERT_TRUE(loop_.RunUntil([&] { return loop_.timers() > 0; }));
-  EXPECT_EQ(loop_.UntilNextTimer(), ClaimPreparer::kCheckLimit);
-  loop_.Advance(ClaimPreparer::kCheckLimit);
-  ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
-  EXPECT_EQ(results->at("uid-of-mine").value().front().device, "a");
-}
-
-TEST_F(ClaimCheckTest, PreparesAClaimAgainThatTheOtherInstanceReleasedInTheMeantime) {
-  is_server_silent_ = true;
-  const auto other = Make();
-  std::optional<PrepareResults> results;
-  other->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
-  ASSERT_TRUE(loop_.RunUntil([&] { return !unanswered_.empty(); }));
-  is_server_silent_ = false;
-  EXPECT_TRUE(Unprepare("mine"));
-  EXPECT_THAT(Files(), testing::IsEmpty());
-  unanswered_.front()();
-  ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
-  EXPECT_EQ(results->at("uid-of-mine").value().front().device, "a");
-  EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
+  EXPECT_EQ(DeviceOf("mine"), "a");
 }
 
 }  // namespace

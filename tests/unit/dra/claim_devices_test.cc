@@ -197,16 +197,71 @@ TEST_F(ClaimDevicesTest, GivesAnUnhealthyDeviceOnlyToClaimsThatTolerateIt) {
   EXPECT_THAT(EditsIn("mine"), ElementsAre(EnvOf("THING=a")));
 }
 
-TEST_F(ClaimDevicesTest, KeepsAPreparedClaimWhoseDeviceVanishes) {
+TEST_F(ClaimDevicesTest, APreparedClaimHasNoFileWhileItsDeviceIsMissing) {
   Allocate("mine", "a");
-  Allocate("second", "a");
   const auto prepared = Prepare("mine");
   ASSERT_TRUE(prepared);
-  listed_ = {test::Listed("b")};
-  Restart();
+  const ListedDevice here = listed_[0];
+  listed_[0].is_missing = true;
+  Serve(test::kThings, spec_, listed_);
+  EXPECT_THAT(ErrorOf("mine"), AllOf(HasSubstr("ResourceClaim default/mine: the device \"a\""),
+                                     HasSubstr("is missing; connect it again")));
+  EXPECT_THAT(Files(), IsEmpty());
+  listed_[0] = here;
+  Serve(test::kThings, spec_, listed_);
   EXPECT_EQ(Prepare("mine").value(), *prepared);
-  EXPECT_THAT(ErrorOf("second"), AllOf(HasSubstr("ResourceClaim default/second: the device \"a\""),
-                                       HasSubstr("does not exist on this node")));
+  EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
+}
+
+/// Two adapters are exchanged: the file would give a container the other one.
+TEST_F(ClaimDevicesTest, APreparedClaimHasNoFileWhileItsDeviceIsElsewhere) {
+  const auto node = [](const char* path, unsigned minor) {
+    DeviceNode made;
+    made.path = made.real_path = path;
+    made.type = FileType::kCharacter;
+    made.major = 188;
+    made.minor = minor;
+    return std::vector{made};
+  };
+  Move("a", node("/dev/ttyUSB0", 0));
+  Allocate("mine", "a");
+  const auto prepared = Prepare("mine");
+  ASSERT_TRUE(prepared);
+  Move("a", node("/dev/ttyUSB2", 2));
+  preparer_->Refresh({Key("mine")});
+  ASSERT_TRUE(loop_.RunUntil([&] { return !preparer_->moved().empty(); }));
+  EXPECT_THAT(preparer_->moved().at("uid-of-mine"),
+              HasSubstr("has moved from c 188:0 /dev/ttyUSB0 to c 188:2 /dev/ttyUSB2"));
+  EXPECT_THAT(Files(), IsEmpty());
+  EXPECT_THAT(ErrorOf("mine"), HasSubstr("has moved from c 188:0 /dev/ttyUSB0"));
+  Move("a", node("/dev/ttyUSB0", 0));
+  preparer_->Refresh({Key("mine")});
+  ASSERT_TRUE(loop_.RunUntil([&] { return preparer_->moved().empty(); }));
+  EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
+  EXPECT_EQ(Prepare("mine").value(), *prepared);
+}
+
+TEST_F(ClaimDevicesTest, ComparesVariablesWhileTheConfigurationIsTheSame) {
+  Allocate("mine", "a");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  spec_.env = {{test::MakeTemplate("OTHER"), test::MakeTemplate("{id}")}};
+  Serve(test::kThings, spec_, listed_);
+  EXPECT_EQ(ErrorOf("mine"), "prepared") << "a reload does not change a claim";
+  EXPECT_THAT(EditsIn("mine"), ElementsAre(EnvOf("THING=a")));
+  ASSERT_TRUE(Unprepare("mine"));
+  spec_.env = {{test::MakeTemplate("PORT"), test::MakeTemplate("{port}")}};
+  const auto at_port = [&](const char* port) {
+    auto device = std::make_shared<Device>(*listed_[0].device);
+    device->values = {{"port", port}};
+    listed_[0].device = std::move(device);
+    Serve(test::kThings, spec_, listed_);
+  };
+  at_port("1-1");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  at_port("1-2");
+  EXPECT_THAT(ErrorOf("mine"), HasSubstr("the variables of the device \"a\""));
+  EXPECT_THAT(Files(), IsEmpty());
 }
 
 TEST_F(ClaimDevicesTest, RequestsARescanOfTheResourceWhoseNodeVanished) {

@@ -22,7 +22,9 @@ using testing::HasSubstr;
 
 class ClaimLockTest : public testing::Test {
  protected:
-  std::shared_ptr<ClaimLock> Open() const { return ClaimLock::Open(path_).value(); }
+  std::shared_ptr<ClaimLock> Open() const {
+    return ClaimLock::Open(path_, std::make_shared<ClaimLock::Table>()).value();
+  }
   /// Returns whether an object could lock the names.
   static bool TryLock(ClaimLock& lock, const std::vector<std::string>& names) {
     return lock.TryLock(names).value();
@@ -78,7 +80,7 @@ TEST_F(ClaimLockTest, ExcludesOtherProcessesUntilTheyEnd) {
   ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
   if (child == 0) {
-    const auto own = ClaimLock::Open(path_);
+    const auto own = ClaimLock::Open(path_, std::make_shared<ClaimLock::Table>());
     const std::string name = "claim a";
     const bool has_lock = own && (*own)->TryLock({&name, 1}).value_or(false);
     const char answer = has_lock ? 'y' : 'n';
@@ -95,6 +97,23 @@ TEST_F(ClaimLockTest, ExcludesOtherProcessesUntilTheyEnd) {
   EXPECT_TRUE(TryLock(*lock, {"claim a"}));
   close(ready[0]);
   close(ready[1]);
+}
+
+/// A file of the same name does not have the locks of the one that was deleted.
+TEST_F(ClaimLockTest, ExcludesOthersAfterTheDirectoryWasDeleted) {
+  const auto table = std::make_shared<ClaimLock::Table>();
+  const std::string path = tree_.path("data/serialize.lock");
+  const auto one = ClaimLock::Open(path, table).value();
+  EXPECT_TRUE(TryLock(*one, {"a"}));
+  tree_.Remove("data");
+  const auto other = ClaimLock::Open(path, table).value();
+  EXPECT_FALSE(TryLock(*other, {"a"}));
+  EXPECT_TRUE(TryLock(*other, {"b"}));
+  const std::string name = "c";
+  const auto deleted = one->TryLock({&name, 1});
+  ASSERT_FALSE(deleted);
+  EXPECT_THAT(deleted.error().message, HasSubstr("was deleted during the call"));
+  EXPECT_TRUE(TryLock(*other, {"c"})) << "nothing is locked after a failure";
 }
 
 TEST_F(ClaimLockTest, ProgramsDoNotInheritLocks) {
@@ -121,15 +140,16 @@ TEST_F(ClaimLockTest, CreatesAFileForItsOwnerOnly) {
 }
 
 TEST_F(ClaimLockTest, NamesTheFileThatItCannotOpen) {
-  const auto missing = ClaimLock::Open(tree_.path("missing/serialize.lock"));
+  const auto missing = ClaimLock::Open(tree_.path("missing/too/serialize.lock"),
+                                       std::make_shared<ClaimLock::Table>());
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind, ErrorKind::kNotFound);
   EXPECT_THAT(missing.error().message,
-              AllOf(HasSubstr("cannot lock " + tree_.path("missing/serialize.lock")),
+              AllOf(HasSubstr("cannot lock " + tree_.path("missing/too/serialize.lock")),
                     HasSubstr("must be a writable directory of the host")));
   tree_.File("target", "untouched");
   tree_.Link("link", tree_.path("target"));
-  const auto link = ClaimLock::Open(tree_.path("link"));
+  const auto link = ClaimLock::Open(tree_.path("link"), std::make_shared<ClaimLock::Table>());
   ASSERT_FALSE(link);
   EXPECT_EQ(link.error().kind, ErrorKind::kUnavailable);
 }

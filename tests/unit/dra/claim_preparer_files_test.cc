@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <utime.h>
 
 #include <chrono>
 #include <filesystem>
+#include <future>
 #include <optional>
 #include <string>
 
@@ -37,8 +39,7 @@ TEST_F(ClaimPreparerFilesTest, CreatesTheDirectoryButNotItsParents) {
   Allocate("second", "b");
   EXPECT_THAT(ErrorOf("second"),
               AllOf(HasSubstr(Format("ResourceClaim default/second: cannot write {}", cdi_dir_)),
-                    HasSubstr("No such file or directory"),
-                    HasSubstr("with api = \"dra\" the component \"dra\"")));
+                    HasSubstr("No such file or directory"), HasSubstr("set cdi_dir in [daemon]")));
   EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
 }
 
@@ -66,30 +67,6 @@ TEST_F(ClaimPreparerFilesTest, KeepsTheFileUntilItCanBeRemovedAndReleasesOnce) {
   EXPECT_TRUE(Unprepare("mine"));
   EXPECT_THAT(Files(), IsEmpty());
   EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a", "release a"));
-}
-
-TEST_F(ClaimPreparerFilesTest, LogsADamagedFileOfAnotherClaimOnce) {
-  const auto logged = [this] {
-    const std::string text = text_.str();
-    std::size_t lines = 0;
-    for (std::size_t at = 0; (at = text.find("devices count as free", at)) != text.npos; ++at) {
-      ++lines;
-    }
-    return lines;
-  };
-  Allocate("mine", "a");
-  Allocate("second", "b");
-  tree_.File("cdi/" + FileOf("broken"), "[");
-  ASSERT_EQ(ErrorOf("mine"), "prepared");
-  ASSERT_EQ(ErrorOf("second"), "prepared");
-  EXPECT_EQ(logged(), 1U);
-  ASSERT_TRUE(Unprepare("mine"));
-  tree_.Remove("cdi/" + FileOf("broken"));
-  ASSERT_EQ(ErrorOf("mine"), "prepared");
-  ASSERT_TRUE(Unprepare("mine"));
-  tree_.File("cdi/" + FileOf("broken"), "[");
-  ASSERT_EQ(ErrorOf("mine"), "prepared");
-  EXPECT_EQ(logged(), 2U) << "it was damaged again";
 }
 
 TEST_F(ClaimPreparerFilesTest, WritesADamagedFileAgain) {
@@ -127,18 +104,6 @@ TEST_F(ClaimPreparerFilesTest, RunsNoHookIfTheDirectoryIsFull) {
   EXPECT_EQ(umount(cdi_dir_.c_str()), 0);
 }
 
-TEST_F(ClaimPreparerFilesTest, RunsNoHookIfADirectoryIsInPlaceOfTheFile) {
-  tree_.Dir("cdi");
-  tree_.Dir("cdi/" + FileOf("mine"));
-  Allocate("mine", "a");
-  EXPECT_THAT(ErrorOf("mine"),
-              HasSubstr(FileOf("mine") + ": Is a directory; remove this directory"));
-  EXPECT_THAT(Runs(), IsEmpty());
-  std::filesystem::remove(Format("{}/{}", cdi_dir_, FileOf("mine")));
-  EXPECT_EQ(ErrorOf("mine"), "prepared");
-  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
-}
-
 TEST_F(ClaimPreparerFilesTest, DoesNotTouchFilesOfOthers) {
   const std::vector<std::string> others = {".patchbay-0123.tmp",
                                            ".vendor.tmp",
@@ -170,24 +135,90 @@ TEST_F(ClaimPreparerFilesTest, ReplacesALinkInPlaceOfAFile) {
 
 TEST_F(ClaimPreparerFilesTest, AFileSystemThatHangsFailsClaimsAndNotTheLoop) {
   tree_.Dir("cdi");
-  file_limit_ = std::chrono::milliseconds(200);
-  Restart();
   Allocate("mine", "a");
-  Allocate("second", "b");
   test::HangingMount hang(cdi_dir_);
   if (!hang.why_not().empty()) GTEST_SKIP() << hang.why_not();
-  const auto results = PrepareAll({"mine", "second"});
-  for (const char* name : {"mine", "second"}) {
-    const auto& result = results.at(Key(name).uid);
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().kind, ErrorKind::kUnavailable);
-    EXPECT_THAT(result.error().message,
-                HasSubstr(Format("ResourceClaim default/{}: timed out after 0.2 s; the file system "
-                                 "of {} or {} is not responding",
-                                 name, cdi_dir_, tree_.path("data/serialize.lock"))));
-  }
-  EXPECT_FALSE(Unprepare("mine"));
+  std::optional<PrepareResults> results;
+  preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
+  bool hangs = false;
+  const auto waiter = std::async(std::launch::async, [&] {
+    loop_.Post([&, hung = hang.AwaitHang(std::chrono::seconds(60))] { hangs = hung; });
+  });
+  ASSERT_TRUE(loop_.RunUntil([&] { return hangs; }));
+  loop_.Advance(std::chrono::seconds(45));
+  ASSERT_TRUE(results);
+  EXPECT_THAT(results->at("uid-of-mine").error().message,
+              HasSubstr("ResourceClaim default/mine: still at this step: writing the CDI file"));
   EXPECT_THAT(Runs(), IsEmpty());
+}
+
+TEST_F(ClaimPreparerFilesTest, ADamagedRecordOfThisBootHoldsItsDevices) {
+  Allocate("mine", "a");
+  Allocate("second", "b");
+  Allocate("admin", {Admin(Thing("b"))});
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  const std::string record = TextOf("../data/claims/claim_uid-of-mine.json");
+  for (std::size_t size = 0; size < record.size(); size += 1 + record.size() / 100) {
+    tree_.File("data/claims/claim_uid-of-mine.json", record.substr(0, size));
+    const auto read = preparer_->store()->Read();
+    ASSERT_TRUE(read && (*read)->bad.contains("uid-of-mine")) << size;
+  }
+  for (const char* name : {"mine", "second"}) {
+    EXPECT_THAT(ErrorOf(name), HasSubstr(RecordOf("mine"))) << name;
+  }
+  EXPECT_EQ(ErrorOf("admin"), "prepared");
+  const auto runs = Runs().size();
+  utimbuf old = {.actime = 1, .modtime = 1};
+  ASSERT_EQ(utime(RecordOf("mine").c_str(), &old), 0);
+  EXPECT_EQ(ErrorOf("second"), "prepared") << "no container of a former boot runs";
+  EXPECT_EQ(ErrorOf("mine"), "prepared");
+  EXPECT_EQ(Runs().size(), runs + 4);
+  tree_.File("data/claims/claim_uid-of-mine.json", "{");
+  EXPECT_TRUE(Unprepare("mine")) << "otherwise the pod would never end";
+}
+
+TEST_F(ClaimPreparerFilesTest, ARecordOfAnotherVersionIsAnErrorWithACure) {
+  Allocate("mine", "a");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  std::string record = TextOf("../data/claims/claim_uid-of-mine.json");
+  record.replace(record.find("\"version\":1"), 11, "\"version\":2");
+  tree_.File("data/claims/claim_uid-of-mine.json", record);
+  EXPECT_THAT(ErrorOf("mine"), HasSubstr("install the Patchbay that wrote it again, or drain"));
+  const Status kept = Unprepare("mine");
+  ASSERT_FALSE(kept);
+  EXPECT_THAT(kept.error().message, HasSubstr("has version 2"));
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
+}
+
+/// Nothing but Unprepare releases a claim.
+TEST_F(ClaimPreparerFilesTest, WritesRecordsAgainIfTheirDirectoryIsDeleted) {
+  Allocate("mine", "a");
+  Allocate("second", "a");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  ASSERT_TRUE(preparer_->store()->Read());
+  tree_.Remove("data");
+  EXPECT_THAT(ErrorOf("second"), HasSubstr("default/mine"));
+  EXPECT_TRUE(std::filesystem::exists(RecordOf("mine")));
+  EXPECT_TRUE(Unprepare("mine"));
+  EXPECT_FALSE(std::filesystem::exists(RecordOf("mine")));
+  EXPECT_EQ(ErrorOf("second"), "prepared");
+}
+
+TEST_F(ClaimPreparerFilesTest, FindsLostFilesAndWritesThemAgain) {
+  Allocate("mine", "a");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  const std::string file = TextOf(FileOf("mine"));
+  ASSERT_TRUE(preparer_->store()->Read());
+  EXPECT_THAT(preparer_->store()->FindLost(), IsEmpty());
+  for (const bool is_damaged : {false, true}) {
+    tree_.Remove("cdi/" + FileOf("mine"));
+    if (is_damaged) tree_.File("cdi/" + FileOf("mine"), "{");
+    const auto lost = preparer_->store()->FindLost();
+    EXPECT_THAT(lost, ElementsAre(Key("mine")));
+    preparer_->Refresh(lost);
+    ASSERT_TRUE(loop_.RunUntil([&] { return TextOf(FileOf("mine")) == file; }));
+  }
+  EXPECT_THAT(text_.str(), HasSubstr("CDI file of a claim was lost"));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -15,7 +14,6 @@
 #include <optional>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,24 +28,6 @@
 namespace patchbay::test {
 
 inline constexpr char kThings[] = "node-1/example.com/thing";
-
-/// A loop that can keep a thread within Post, as if it were not scheduled.
-class KeepingLoop : public FakeLoop {
- public:
-  /// Keeps the calling thread within its next calls of Post until `released` is ready.
-  void KeepThisThread(std::shared_future<void> released) {
-    released_ = std::move(released);
-    kept_ = std::this_thread::get_id();
-  }
-  void Post(std::function<void()> f) override {
-    FakeLoop::Post(std::move(f));
-    if (kept_ == std::this_thread::get_id()) released_.wait();
-  }
-
- private:
-  std::shared_future<void> released_;
-  std::atomic<std::thread::id> kept_;
-};
 
 /// A Kubernetes node that serves the pool kThings with the devices "a" and "b", whose hooks append
 /// a line to a file. Other pools can be added.
@@ -64,8 +44,9 @@ class ClaimPreparerFixture : public testing::Test {
     Restart();
   }
   ~ClaimPreparerFixture() override {
-    preparer_.reset();
+    if (preparer_) preparer_->Close();
     cancellation_->Trigger();
+    preparer_.reset();
     resources_.clear();
   }
 
@@ -108,35 +89,32 @@ class ClaimPreparerFixture : public testing::Test {
     return lines;
   }
 
-  std::unique_ptr<ClaimPreparer> Make() {
-    return std::make_unique<ClaimPreparer>(
+  std::shared_ptr<ClaimPreparer> Make(std::function<bool(std::string_view)> on_step = nullptr) {
+    return std::make_shared<ClaimPreparer>(
         ClaimPreparer::Dependencies{
             .driver = "patchbay.dev",
+            .directory = tree_.path("data"),
             .cdi_dir = cdi_dir_,
-            .lock_file = tree_.path("data/serialize.lock"),
             .get_claim =
                 [this](const ClaimKey& key, std::function<void(Result<std::string>)> done) {
                   ++gets_;
-                  auto answer = [this, done = std::move(done), name = key.name] {
-                    done(Get(name));
-                  };
-                  if (is_server_silent_) {
-                    unanswered_.push_back(std::move(answer));
-                  } else {
-                    loop_.Post(std::move(answer));
-                  }
+                  if (is_server_silent_) return Subscription([] {});
+                  loop_.Post([this, done = std::move(done), name = key.name] { done(Get(name)); });
                   return Subscription([] {});
                 },
             .is_api_server_up = [this] { return !is_server_down_ || !is_outage_known_; },
             .resources = [this] { return resources_; },
             .on_claim_end = [this](const auto& end) { ends_.push_back(end); },
-            .on_ended = [this] { on_ended_(); },
+            .on_ended = [this](ClaimPreparer::Action) { on_ended_(); },
             .hook_limit = hook_limit_,
-            .file_limit = file_limit_},
+            .lock_limit = lock_limit_,
+            .boot = boot_,
+            .on_step = std::move(on_step)},
         loop_, log_);
   }
   /// The daemon restarts with the resource and its devices as they are now.
   void Restart() {
+    if (preparer_) preparer_->Close();
     preparer_.reset();
     resources_.clear();
     Serve(kThings, spec_, listed_);
@@ -197,15 +175,7 @@ class ClaimPreparerFixture : public testing::Test {
     Allocate(name, {Thing(device)});
   }
 
-  /// Runs the loop until `done` is true, with its clock as fast as its timers allow.
-  template <class Predicate>
-  bool RunThroughTimers(Predicate done) {
-    return loop_.RunUntil([&] {
-      while (!done() && loop_.timers() > 0) loop_.Advance(loop_.UntilNextTimer());
-      return done();
-    });
-  }
-  ClaimCall Call() { return {loop_.Now() + std::chrono::seconds(45), canceled_.get_token()}; }
+  ClaimCall Call() { return {loop_.Now() + std::chrono::seconds(45)}; }
   template <class Results, class Function>
   Results Await(Function begin) {
     std::optional<Results> results;
@@ -235,18 +205,14 @@ class ClaimPreparerFixture : public testing::Test {
            })
         .at(Key(name).uid);
   }
-  /// Runs two calls at the same time. Whichever waits for a lock of the other one tries again when
-  /// the other one has ended.
+  /// Runs two calls at the same time.
   std::vector<PrepareResults> PrepareAtOnce(ClaimPreparer& one, const std::string& first,
                                             ClaimPreparer& other, const std::string& second) {
     std::vector<PrepareResults> results;
     const auto add = [&](PrepareResults got) { results.push_back(std::move(got)); };
     one.Prepare({Key(first)}, Call(), add);
     other.Prepare({Key(second)}, Call(), add);
-    EXPECT_TRUE(loop_.RunUntil([&] {
-      while (results.size() == 1 && loop_.timers() > 0) loop_.Advance(loop_.UntilNextTimer());
-      return results.size() == 2;
-    }));
+    EXPECT_TRUE(loop_.RunUntil([&] { return results.size() == 2; }));
     return results;
   }
 
@@ -257,7 +223,17 @@ class ClaimPreparerFixture : public testing::Test {
     return loop_.RunUntil([&] { return is_unused; });
   }
   std::string RecordOf(const std::string& name) const {
-    return Format("{}/{}", cdi_dir_, FileOf(name));
+    return Format("{}/claims/claim_{}.json", tree_.path("data"), Key(name).uid);
+  }
+  /// Moves a device of kThings to another place.
+  void Move(const std::string& id, const std::vector<DeviceNode>& nodes) {
+    for (ListedDevice& listed : listed_) {
+      if (listed.device->id != id) continue;
+      auto device = std::make_shared<Device>(*listed.device);
+      device->nodes = nodes;
+      listed.device = std::move(device);
+    }
+    Serve(kThings, spec_, listed_);
   }
 
   std::vector<std::string> Files() const {
@@ -310,23 +286,22 @@ class ClaimPreparerFixture : public testing::Test {
   Log log_{LogLevel::kDebug, LogFormat::kText, text_};
   std::vector<ClaimPreparer::ClaimEnd> ends_;
   std::function<void()> on_ended_ = [] {};
-  KeepingLoop loop_;
+  FakeLoop loop_;
   std::function<void(Hook)> on_hook_ = [](Hook) {};  ///< called when it has ended, on its thread
   const std::shared_ptr<const Cancellation> cancellation_ =
       std::make_shared<const Cancellation>(Cancellation::Create().value());
   std::chrono::milliseconds hook_limit_ = ClaimPreparer::kHookLimit;
-  std::chrono::milliseconds file_limit_ = ClaimPreparer::kFileLimit;
+  std::chrono::milliseconds lock_limit_ = ClaimPreparer::kLockLimit;
+  std::string boot_ = "boot-1";
   ResourceSpec spec_;
   std::vector<ListedDevice> listed_ = {Listed("a"), Listed("b")};
   std::map<std::string, std::string> claims_;
   bool is_server_down_ = false;
   bool is_outage_known_ = true;    ///< while the server is down
   bool is_server_silent_ = false;  ///< requests are not answered
-  std::vector<std::function<void()>> unanswered_;
   int gets_ = 0;
-  std::stop_source canceled_;
   ServedResources resources_;
-  std::unique_ptr<ClaimPreparer> preparer_;
+  std::shared_ptr<ClaimPreparer> preparer_;
 
  private:
   Result<std::string> Get(const std::string& name) const {

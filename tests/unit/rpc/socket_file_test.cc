@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -14,6 +15,17 @@ namespace {
 
 using test::BindSocket;
 using test::TempTree;
+
+TEST(Listen, CreatesASocketForItsOwnerOnly) {
+  const test::TempTree tree;
+  const mode_t mask = umask(0);
+  const auto listener = Listen(tree.path("a.sock"));
+  umask(mask);
+  ASSERT_TRUE(listener) << listener.error().message;
+  struct stat info = {};
+  ASSERT_EQ(stat(tree.path("a.sock").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode, static_cast<mode_t>(S_IFSOCK | 0600));
+}
 
 TEST(IsBound, DetectsSocketsWithoutConnecting) {
   TempTree tree;

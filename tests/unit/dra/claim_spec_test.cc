@@ -1,4 +1,4 @@
-#include "dra/claim_edits.h"
+#include "dra/claim_spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,16 +44,18 @@ ContainerResponse Response() {
 }
 
 CdiSpec SpecOf(const ClaimPlan& plan, const std::vector<ContainerResponse>& responses) {
-  auto spec = ClaimSpec(kDriverOfEdits, plan, responses);
+  auto spec = MakeClaimSpec(kDriverOfEdits, plan, responses);
   EXPECT_TRUE(spec) << (spec ? "" : spec.error().message);
-  return spec ? *spec : CdiSpec();
+  return spec ? spec->file : CdiSpec();
 }
 
-Result<PreparedClaim> ReadBack(const CdiSpec& spec) {
-  return ReadClaimSpec(spec, kDriverOfEdits, kClaimUid);
+PreparedClaim RecordFor(const ClaimPlan& plan, const std::vector<ContainerResponse>& responses) {
+  auto spec = MakeClaimSpec(kDriverOfEdits, plan, responses);
+  EXPECT_TRUE(spec) << (spec ? "" : spec.error().message);
+  return spec ? spec->record : PreparedClaim();
 }
 
-TEST(ClaimEdits, KeepsDeviceNodesMountsAndEnv) {
+TEST(ClaimSpec, KeepsDeviceNodesMountsAndEnv) {
   const CdiEdits edits = EditsOf(Response());
   EXPECT_THAT(edits.env, ElementsAre(Pair("SERIAL", "/dev/ttyS0,/dev/ttyS1")));
   EXPECT_THAT(edits.device_nodes, ElementsAre(CdiDeviceNode{"/dev/ttyS0", "/dev/ttyUSB3", "rw"},
@@ -63,7 +65,7 @@ TEST(ClaimEdits, KeepsDeviceNodesMountsAndEnv) {
   EXPECT_THAT(edits.additional_gids, IsEmpty());
 }
 
-TEST(ClaimEdits, NamesFileAndDevicesByUid) {
+TEST(ClaimSpec, NamesFileAndDevicesByUid) {
   EXPECT_EQ(ClaimFileName(kDriverOfEdits, kClaimUid),
             Format("patchbay.dev-claim_{}.json", kClaimUid));
   const CdiSpec spec =
@@ -76,7 +78,7 @@ TEST(ClaimEdits, NamesFileAndDevicesByUid) {
 }
 
 /// Runtimes cache devices by name.
-TEST(ClaimEdits, NamesWhatAClaimGetsLaterDifferently) {
+TEST(ClaimSpec, NamesWhatAClaimGetsLaterDifferently) {
   const auto name_of = [](const PlannedDevice& device, const ContainerResponse& response) {
     return SpecOf(PlanOf({PlannedFor("a", {device})}), {response}).devices[0].name;
   };
@@ -92,33 +94,36 @@ TEST(ClaimEdits, NamesWhatAClaimGetsLaterDifferently) {
   EXPECT_NE(name_of(other_slot, Response()), name);
 }
 
-TEST(ClaimEdits, GivesAllEditsOfARequestToItsFirstDevice) {
+TEST(ClaimSpec, GivesAllEditsOfARequestToItsFirstDevice) {
   ContainerResponse response = Response();
   response.cdi_devices = {"patchbay.dev/group=gid-20"};
-  const CdiSpec spec =
-      SpecOf(PlanOf({PlannedFor("a", {Planned("x"), Planned("y", "share-1")})}), {response});
-  const auto prepared = ReadBack(spec);
-  ASSERT_TRUE(prepared) << prepared.error().message;
+  const ClaimPlan plan = PlanOf({PlannedFor("a", {Planned("x"), Planned("y", "share-1")})});
+  const CdiSpec spec = SpecOf(plan, {response});
+  const PreparedClaim prepared = RecordFor(plan, {response});
   const std::string own = "patchbay.dev/claim=" + spec.devices[0].name;
   EXPECT_THAT(
-      AnswerFor(*prepared),
+      AnswerFor(prepared),
       ElementsAre(
           PreparedDevice{
               {"a"}, "node-1/example.com/serial", "x", {own, "patchbay.dev/group=gid-20"}, {}},
           PreparedDevice{{"a"}, "node-1/example.com/serial", "y", {}, "share-1"}));
 }
 
-TEST(ClaimEdits, ReadsBackEveryField) {
+TEST(ClaimSpec, ReadsBackEveryField) {
   PlannedDevice shared = Planned("x", "share-1");
   shared.replicas = {1, 3};
   PlannedDevice admin = Planned("y");
   admin.admin_access = true;
   const ClaimPlan plan = PlanOf({PlannedFor("a", {shared}), PlannedFor("b", {admin})});
-  const CdiSpec spec = SpecOf(plan, {Response(), Response()});
-  const auto json = CdiToJson(spec);
-  ASSERT_TRUE(json) << json.error().message;
-  const auto prepared = ReadBack(CdiFromJson(*json).value());
+  PreparedClaim record = RecordFor(plan, {Response(), Response()});
+  record.boot = "boot";
+  record.is_finished = true;
+  record.requests[0].nodes = {"c 188:0 /dev/ttyUSB0"};
+  record.requests[0].config = "1";
+  record.requests[0].values = "2";
+  const auto prepared = RecordFromJson(RecordToJson(record), kClaimUid);
   ASSERT_TRUE(prepared) << prepared.error().message;
+  EXPECT_EQ(*prepared, record);
   EXPECT_EQ(prepared->claim, plan.claim);
   const auto uses = UsesOf(*prepared);
   ASSERT_THAT(uses, SizeIs(2));
@@ -127,53 +132,53 @@ TEST(ClaimEdits, ReadsBackEveryField) {
   EXPECT_EQ(uses[1].device, admin);
 }
 
-TEST(ClaimEdits, NamesTwoResourcesOfOneRequestDifferently) {
+TEST(ClaimSpec, NamesTwoResourcesOfOneRequestDifferently) {
   PlannedRequest other = PlannedFor("a", {Planned("y")});
   other.resource = "example.com/other";
   const CdiSpec spec =
       SpecOf(PlanOf({PlannedFor("a", {Planned("x")}), other}), {Response(), Response()});
   EXPECT_THAT(spec.devices[0].name, MatchesRegex(Format("{}-a-[0-9a-f]{{8}}", kClaimUid)));
   EXPECT_THAT(spec.devices[1].name, MatchesRegex(Format("{}-a.2-[0-9a-f]{{8}}", kClaimUid)));
-  EXPECT_TRUE(ReadBack(spec));
 }
 
 /// Runtimes reject a device without edits, and with it the whole file.
-TEST(ClaimEdits, DoesNotNameADeviceThatGivesNothing) {
+TEST(ClaimSpec, DoesNotNameADeviceThatGivesNothing) {
   ContainerResponse response;
   response.cdi_devices = {"vendor.com/class=x"};
-  const CdiSpec spec = SpecOf(PlanOf({PlannedFor("a", {Planned("x")})}), {response});
-  EXPECT_NE(spec.devices[0].edits, CdiEdits());
-  const auto prepared = ReadBack(spec);
-  ASSERT_TRUE(prepared) << prepared.error().message;
-  EXPECT_THAT(AnswerFor(*prepared)[0].cdi_devices, ElementsAre("vendor.com/class=x"));
+  const ClaimPlan plan = PlanOf({PlannedFor("a", {Planned("x")})});
+  EXPECT_NE(SpecOf(plan, {response}).devices[0].edits, CdiEdits());
+  EXPECT_THAT(AnswerFor(RecordFor(plan, {response}))[0].cdi_devices,
+              ElementsAre("vendor.com/class=x"));
 }
 
-TEST(ClaimEdits, AddsEnvOfParametersButReplacesNone) {
+TEST(ClaimSpec, AddsEnvOfParametersButReplacesNone) {
   PlannedRequest request = PlannedFor("a", {Planned("x")});
   request.env = {{"MODE", "fast"}};
   EXPECT_THAT(SpecOf(PlanOf({request}), {Response()}).devices[0].edits.env,
               ElementsAre(Pair("MODE", "fast"), Pair("SERIAL", "/dev/ttyS0,/dev/ttyS1")));
   request.env = {{"SERIAL", "/dev/mem"}};
   const auto refused =
-      ClaimSpec(kDriverOfEdits, PlanOf({request}), std::vector<ContainerResponse>{Response()});
+      MakeClaimSpec(kDriverOfEdits, PlanOf({request}), std::vector<ContainerResponse>{Response()});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kInvalid);
   EXPECT_THAT(refused.error().message, HasSubstr("\"SERIAL\""));
 }
 
-TEST(ClaimEdits, RejectsAnythingThatItDidNotWrite) {
-  const CdiSpec spec = SpecOf(PlanOf({PlannedFor("a", {Planned("x")})}), {Response()});
-  ASSERT_TRUE(ReadBack(spec));
-  EXPECT_FALSE(ReadClaimSpec(spec, "other.dev", kClaimUid));
-  EXPECT_FALSE(ReadClaimSpec(spec, kDriverOfEdits, "another-uid"));
-  CdiSpec changed = spec;
-  changed.devices[0].annotations.clear();
-  EXPECT_FALSE(ReadBack(changed));
-  const std::string record = spec.devices[0].annotations.begin()->second;
+TEST(ClaimSpec, RejectsRecordsThatItDidNotWrite) {
+  const std::string record =
+      RecordToJson(RecordFor(PlanOf({PlannedFor("a", {Planned("x")})}), {Response()}));
+  ASSERT_TRUE(RecordFromJson(record, kClaimUid));
+  EXPECT_FALSE(RecordFromJson(record, "another-uid"));
+  for (std::size_t size = 0; size < record.size(); ++size) {
+    EXPECT_FALSE(RecordFromJson(record.substr(0, size), kClaimUid)) << size;
+  }
+  const std::string requests = record.substr(record.find("\"requests\""));
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
            {record, ""},
            {record, "[]"},
-           {record, R"({"devices":[]})"},
+           {requests, R"("requests":[]})"},
+           {R"("version":1)", R"("version":0)"},
+           {R"("finished":false)", R"("finished":1)"},
            {R"("request":"a")", R"("request":"b")"},
            {R"("request":"a")", R"("request":7)"},
            {R"("replicas":[0])", R"("replicas":[-1])"},
@@ -183,11 +188,10 @@ TEST(ClaimEdits, RejectsAnythingThatItDidNotWrite) {
            {R"("name":"mine")", R"("name":"mine","more":1)"},
            {R"("name":"mine")", R"("name": "mine")"},
            {R"("cdi":[)", R"("cdi":[1,)"}}) {
-    changed = spec;
-    std::string& text = changed.devices[0].annotations.begin()->second;
+    std::string text = record;
     ASSERT_NE(text.find(from), std::string::npos) << from;
     text.replace(text.find(from), from.size(), to);
-    const auto read = ReadBack(changed);
+    const auto read = RecordFromJson(text, kClaimUid);
     ASSERT_FALSE(read) << text;
     EXPECT_EQ(read.error().kind, ErrorKind::kInvalid);
   }

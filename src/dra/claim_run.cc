@@ -1,0 +1,452 @@
+// Prepare: lock the claim, read its record, get the claim from the API server, lock its devices,
+// read the records of others, plan, render, write the CDI file under a temporary name and the
+// record, unfinished if there are hooks, run them, render again, rename the CDI file, finish the
+// record. Release is its mirror. A process that is killed between two steps leaves a record that
+// says what is left to do, and the devices stay held until Release.
+//
+// Only a record of this boot that is finished has a CDI file, and only while its devices are where
+// they were: a container gets any device with the numbers in the file.
+
+#include "dra/claim_run.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/escape.h"
+#include "base/format.h"
+#include "dra/claim_json.h"
+
+namespace patchbay {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::hours kUntilItEnds{24};
+/// Longer than HostLookups::kLimit, which has a message.
+constexpr std::chrono::seconds kLookupLimit{30};
+constexpr std::chrono::seconds kLoopLimit{10};
+
+std::string LockNameOf(std::string_view pool, std::string_view device) {
+  return Format("device {}/{}", pool, device);
+}
+
+Failure ShutsDown() {
+  return Fail(ErrorKind::kUnavailable,
+              "this process shuts down; the kubelet will try again after the restart");
+}
+
+}  // namespace
+
+ClaimRun::ClaimRun(std::shared_ptr<ClaimEnvironment> environment, ClaimKey claim, OnLoop on_loop)
+    : environment_(std::move(environment)),
+      store_(*environment_->store),
+      port_(*environment_->port),
+      claim_(std::move(claim)),
+      on_loop_(std::move(on_loop)) {}
+
+std::string ClaimRun::step() const {
+  const std::lock_guard lock(mutex_);
+  return step_;
+}
+
+Status ClaimRun::Step(std::string_view step) {
+  {
+    const std::lock_guard lock(mutex_);
+    step_ = step;
+  }
+  if (environment_->is_ending) return ShutsDown();
+  if (environment_->on_step && !environment_->on_step(step)) {
+    return Fail(ErrorKind::kUnavailable, "stopped");
+  }
+  return {};
+}
+
+void ClaimRun::WriteLog(LogLevel level, std::string message, std::string reason) {
+  port_.Post([log = environment_->log, level, message = std::move(message),
+              claim = Format("{}/{}", claim_.namespace_name, claim_.name),
+              reason = std::move(reason)] {
+    if (level == LogLevel::kInfo) return log->Info(message, {{"claim", claim}, {"reason", reason}});
+    log->Warning(message, {{"claim", claim}, {"reason", reason}});
+  });
+}
+
+/// Tries until all names are locked; another run, also of another process, may have them.
+Status ClaimRun::Lock(const std::vector<std::string>& names) {
+  if (!lock_) lock_ = TRY(ClaimLock::Open(environment_->lock_file, environment_->locks));
+  while (!TRY(lock_->TryLock(names))) {
+    const auto next = steady_clock::now() + kRetry;
+    if (next >= began_ + environment_->lock_limit) {
+      return Fail(ErrorKind::kUnavailable,
+                  "timed out; another call may still run hooks for the claim or its devices, and "
+                  "the kubelet will try again");
+    }
+    if (!port_.SleepUntil(next) || environment_->is_ending) return ShutsDown();
+  }
+  return {};
+}
+
+/// Returns null if the claim has no record, or one that counts as none.
+Result<const PreparedClaim*> ClaimRun::FindRecord(const Records& records) {
+  if (const auto bad = records->bad.find(claim_.uid); bad != records->bad.end()) {
+    const auto& [file, why, is_of_boot] = bad->second;
+    if (why.kind == ErrorKind::kPrecondition) return Failure(why);
+    if (is_of_boot) {
+      return Fail(ErrorKind::kUnavailable,
+                  Format("{}; if no container of the claim runs on this node, remove the file",
+                         why.message));
+    }
+    WriteLog(LogLevel::kWarning, "record of a claim is damaged; starting again", why.message);
+    return nullptr;
+  }
+  const std::lock_guard lock(environment_->mutex);
+  const auto record = records->claims.find(claim_.uid);
+  if (record == records->claims.end() || environment_->released.contains(claim_.uid)) {
+    return nullptr;
+  }
+  return record->second.get();
+}
+
+Result<ResourceClaim> ClaimRun::Get(bool is_prepared) {
+  const auto limit = is_prepared ? kCheckLimit : kGetLimit;
+  const auto json = port_.Await<Result<std::string>>(steady_clock::now() + limit, [&](auto done) {
+    port_.Post([get = on_loop_.get_claim, is_prepared, done] { get(!is_prepared, done); });
+  });
+  if (!json) {
+    return Fail(ErrorKind::kUnavailable,
+                "timed out waiting for the API server; the kubelet will try again");
+  }
+  return ParseClaim(TRY(*json), store_.driver());
+}
+
+Result<ServedResources> ClaimRun::Resources() {
+  auto resources = port_.Call(steady_clock::now() + kLoopLimit, on_loop_.resources);
+  if (!resources) return ShutsDown();
+  return *std::move(resources);
+}
+
+Result<std::vector<PreparedDevice>> ClaimRun::Prepare() {
+  TRY(Step("waiting for the lock of the claim"));
+  TRY(Lock({"claim " + claim_.uid}));
+  TRY(Step("reading the records of claims"));
+  const Records records = TRY(store_.Read());
+  const PreparedClaim* const known = TRY(FindRecord(records));
+  const bool is_prepared = known != nullptr && known->is_finished && known->boot == store_.boot();
+  TRY(Step("waiting for the API server"));
+  auto claim = Get(is_prepared);
+  if (known != nullptr && claim && claim->key.uid == claim_.uid && claim->is_allocated &&
+      !IsAllocatedAsPrepared(*claim, *known)) {
+    return Fail(ErrorKind::kPrecondition,
+                Format("is prepared with other devices than it has now, and its containers can "
+                       "still use those; delete its pods and wait for the kubelet to release it; "
+                       "if none of its containers runs, remove {}",
+                       store_.PathOf(claim_.uid)));
+  }
+  if (is_prepared) return Keep(*known);
+
+  std::vector<std::string> names;
+  std::set<std::string> pools;
+  if (claim) {
+    for (const AllocatedDevice& device : claim->devices) {
+      pools.insert(device.pool);
+      if (device.admin_access) continue;
+      names.push_back(LockNameOf(device.pool, device.device));
+    }
+  }
+  port_.Post([on_pools = on_loop_.on_pools, pools] { on_pools(pools); });
+  TRY(Step("waiting for the locks of its devices"));
+  TRY(Lock(names));
+  TRY(Step("planning"));
+  const ServedResources resources = TRY(Resources());
+  const ClaimPlan plan = TRY(Plan(std::move(claim), resources));
+  TRY(Step("looking up device nodes"));
+  ClaimSpec spec = TRY(Render(plan, resources));
+  const auto together =
+      port_.Call(steady_clock::now() + kLoopLimit,
+                 [check = on_loop_.check_call, file = spec.file] { return check(file); });
+  if (!together) return ShutsDown();
+  TRY(*together);
+  hooks_[0] = TRY(PlanClaimHooks(Hook::kAllocate, plan, resources));
+  hooks_[1] = TRY(PlanClaimHooks(Hook::kPreStart, plan, resources));
+  const bool has_hooks = !hooks_[0].empty() || !hooks_[1].empty();
+
+  PreparedClaim record = std::move(spec.record);
+  RecordDevices(resources, record);
+  record.boot = store_.boot();
+  record.is_finished = !has_hooks;
+  TRY(Step("writing the CDI file"));
+  std::string temporary = TRY(store_.cdi().WriteTemporary(record.cdi_file));
+  const auto finish = [&]() -> Status {
+    TRY(Step("writing the record"));
+    TRY(store_.Write(record, has_hooks));
+    {
+      const std::lock_guard lock(environment_->mutex);
+      environment_->released.erase(claim_.uid);
+    }
+    if (has_hooks) record = TRY(RunPrepareHooks(plan, resources, record, temporary));
+    TRY(Step("publishing the CDI file"));
+    TRY(store_.Publish(temporary, claim_.uid));
+    if (!has_hooks) return {};
+    record.is_finished = true;
+    TRY(Step("finishing the record"));
+    return store_.Write(record, true);
+  };
+  if (Status finished = finish(); !finished) {
+    static_cast<void>(store_.cdi().Remove(temporary));
+    return Failure(std::move(finished).error());
+  }
+  WarnAboutOwners(plan, spec.file, resources);
+  return AnswerFor(record);
+}
+
+/// Answers for a claim that is prepared, if its containers can still have its devices.
+Result<std::vector<PreparedDevice>> ClaimRun::Keep(const PreparedClaim& record) {
+  TRY(Step("comparing its devices"));
+  const ServedResources resources = TRY(Resources());
+  std::set<std::string> pools;
+  for (const PreparedUse& use : UsesOf(record)) pools.insert(use.device.pool);
+  port_.Post([on_pools = on_loop_.on_pools, pools] { on_pools(pools); });
+  const DeviceState state = CompareDevices(record, resources);
+  if (!state.reason.empty()) {
+    if (store_.HasCdi(record)) {
+      WriteLog(LogLevel::kWarning,
+               "devices of a claim are not where they were; removing its CDI "
+               "file",
+               state.reason);
+    }
+    TRY(store_.RemoveCdi(claim_.uid));
+    return Fail(ErrorKind::kPrecondition, state.reason);
+  }
+  if (!store_.HasCdi(record)) {
+    if (!state.is_known) {
+      return Fail(ErrorKind::kNotFound,
+                  "its resource is not served, or its device was not found yet since Patchbay "
+                  "started; check the configuration and \"patchbay devices\"");
+    }
+    WriteLog(LogLevel::kWarning, "CDI file of a claim was lost or changed; writing it again",
+             store_.cdi().path());
+    TRY(store_.WriteCdi(record));
+  }
+  if (auto file = CdiFromJson(record.cdi_file)) {
+    const auto together =
+        port_.Call(steady_clock::now() + kLoopLimit,
+                   [check = on_loop_.check_call, file = *std::move(file)] { return check(file); });
+    if (together) TRY(*together);
+  }
+  return AnswerFor(record);
+}
+
+/// Plans the claim while its devices are locked, so that no other run gives one away.
+Result<ClaimPlan> ClaimRun::Plan(Result<ResourceClaim> claim, const ServedResources& resources) {
+  const Records records = TRY(store_.Read());
+  std::vector<PreparedUse> uses;
+  {
+    const std::lock_guard lock(environment_->mutex);
+    for (const auto& [uid, record] : records->claims) {
+      if (environment_->released.contains(uid)) continue;
+      for (PreparedUse& use : UsesOf(*record, store_.PathOf(uid))) uses.push_back(std::move(use));
+    }
+  }
+  ServedPools pools;
+  for (const auto& [name, served] : resources) pools.emplace(name, served.devices.get());
+  const ClaimRequest request{claim_, std::move(claim)};
+  auto plan = std::move(PlanClaims({&request, 1}, store_.driver(), pools, uses).front());
+  if (!plan) return plan;
+  const bool is_admin = std::ranges::all_of(request.claim->devices, &AllocatedDevice::admin_access);
+  for (const auto& [uid, bad] : records->bad) {
+    if (is_admin || uid == claim_.uid || !bad.is_of_boot) continue;
+    return Fail(ErrorKind::kPrecondition,
+                Format("a device of it may be in use, because the record of another claim cannot "
+                       "be read: {}; if no container of that claim runs on this node, remove the "
+                       "file",
+                       bad.why.message));
+  }
+  return plan;
+}
+
+/// Renders each request where lookups of its resource can hang.
+Result<ClaimSpec> ClaimRun::Render(const ClaimPlan& plan, const ServedResources& resources) {
+  std::vector<ContainerResponse> responses;
+  for (const PlannedRequest& request : plan.requests) {
+    using Response = Result<ContainerResponse>;
+    const ServedResource& served = resources.at(request.devices.front().pool);
+    auto rendered = port_.Await<Response>(steady_clock::now() + kLookupLimit, [&](auto done) {
+      const auto response = std::make_shared<Response>();
+      served.lookups->Run(
+          [response, request, devices = served.devices](const AllocationContext& context) {
+            *response = RenderRequest(request, devices->snapshot(), context);
+          },
+          [response, done] { done(std::move(*response)); },
+          [done](std::string why) { done(Fail(ErrorKind::kUnavailable, std::move(why))); });
+    });
+    if (!rendered) return ShutsDown();
+    if (!*rendered && rendered->error().kind != ErrorKind::kInvalid) {
+      port_.Post(served.on_stale_list);
+    }
+    responses.push_back(TRY(*std::move(rendered)));
+  }
+  return MakeClaimSpec(store_.driver(), plan, responses);
+}
+
+/// Runs the hooks, and returns the record of the devices as they are then: a hook that resets a
+/// device can give it another node.
+Result<PreparedClaim> ClaimRun::RunPrepareHooks(const ClaimPlan& plan,
+                                                const ServedResources& before, PreparedClaim record,
+                                                std::string& temporary) {
+  TRY(Step("running the hook allocate"));
+  TRY(RunHooks(std::move(hooks_[0])));
+  TRY(Step("running the hook pre_start"));
+  TRY(RunHooks(std::move(hooks_[1])));
+  TRY(Step("comparing device nodes after the hooks"));
+  for (;;) {
+    ServedResources resources = TRY(Resources());
+    resources.insert(before.begin(), before.end());  // a reload can remove them meanwhile
+    auto spec = Render(plan, resources);
+    if (spec) {
+      if (spec->record.cdi_file != record.cdi_file) {
+        static_cast<void>(store_.cdi().Remove(temporary));
+        temporary = TRY(store_.cdi().WriteTemporary(spec->record.cdi_file));
+      }
+      record.requests = std::move(spec->record.requests);
+      record.cdi_file = std::move(spec->record.cdi_file);
+      RecordDevices(resources, record);
+      return record;
+    }
+    const auto next = steady_clock::now() + kRetry;
+    if (next >= began_ + environment_->hook_limit || spec.error().kind == ErrorKind::kInvalid) {
+      return Failure(std::move(spec).error());
+    }
+    if (!port_.SleepUntil(next)) return ShutsDown();
+  }
+}
+
+/// Runs hooks at the same time, and returns the first failure when all have ended. The locks stay
+/// until then, even if no call waits any more.
+Status ClaimRun::RunHooks(std::vector<HookRun> runs) {
+  if (runs.empty()) return {};
+  struct Pending {
+    std::mutex mutex;
+    std::size_t count;
+    Status first;
+  };
+  const auto pending = std::make_shared<Pending>();
+  pending->count = runs.size();
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      began_ + environment_->hook_limit - steady_clock::now());
+  const auto status = port_.Await<Status>(steady_clock::now() + kUntilItEnds, [&](auto done) {
+    for (auto& [runner, call] : runs) {
+      if (call.hook != Hook::kRelease) call.patience = std::max(left, std::chrono::milliseconds(0));
+      runner->Run(std::move(call), [pending, done, lock = lock_](const Status& ended) {
+        std::unique_lock guard(pending->mutex);
+        if (!ended && pending->first) pending->first = ended;
+        if (--pending->count > 0) return;
+        guard.unlock();
+        done(pending->first);
+      });
+    }
+  });
+  return status ? *status : Status(ShutsDown());
+}
+
+/// The runtime gave such a node to the user of the container when the CDI file had no owner.
+void ClaimRun::WarnAboutOwners(const ClaimPlan& plan, const CdiSpec& file,
+                               const ServedResources& resources) {
+  for (std::size_t i = 0; i < file.devices.size(); ++i) {
+    const PlannedRequest& request = plan.requests[i];
+    const auto& spec = *resources.at(request.devices.front().pool).devices->snapshot().spec;
+    const bool is_private = std::ranges::any_of(
+        file.devices[i].edits.device_nodes,
+        [](const CdiDeviceNode& node) { return node.type != 0 && (node.mode & 06U) != 06U; });
+    if (!is_private || spec.grant_group) continue;
+    const std::lock_guard lock(environment_->mutex);
+    if (!environment_->logged.insert(request.resource).second) continue;
+    WriteLog(LogLevel::kInfo,
+             "device nodes keep the owner that they have on the host; a container that is not root "
+             "cannot open those of this resource unless it has grant_group = true",
+             request.resource);
+  }
+}
+
+Status ClaimRun::Release() {
+  TRY(Step("waiting for the lock of the claim"));
+  TRY(Lock({"claim " + claim_.uid}));
+  TRY(Step("reading the records of claims"));
+  const Records records = TRY(store_.Read());
+  const auto bad = records->bad.find(claim_.uid);
+  if (bad != records->bad.end()) {
+    if (bad->second.why.kind == ErrorKind::kPrecondition) return Failure(bad->second.why);
+    WriteLog(LogLevel::kWarning, "record of a claim is damaged; its release hooks will not run",
+             bad->second.why.message);
+  }
+  const auto found = records->claims.find(claim_.uid);
+  const bool has_record = found != records->claims.end();
+  bool is_released = false;
+  {
+    const std::lock_guard lock(environment_->mutex);
+    is_released = environment_->released.contains(claim_.uid);
+  }
+  if (has_record && !is_released) {
+    PreparedClaim record = *found->second;
+    std::vector<std::string> names;
+    std::set<std::string> pools;
+    for (const PreparedUse& use : UsesOf(record)) {
+      pools.insert(use.device.pool);
+      if (use.device.admin_access) continue;
+      names.push_back(LockNameOf(use.device.pool, use.device.device));
+    }
+    port_.Post([on_pools = on_loop_.on_pools, pools] { on_pools(pools); });
+    TRY(Step("waiting for the locks of its devices"));
+    TRY(Lock(names));
+    const Records now = TRY(store_.Read());
+    std::vector<PreparedClaim> others;
+    {
+      const std::lock_guard lock(environment_->mutex);
+      for (const auto& [uid, other] : now->claims) {
+        if (!environment_->released.contains(uid)) others.push_back(*other);
+      }
+    }
+    ReleasePlan plan = PlanClaimRelease(record, others, TRY(Resources()));
+    for (const MissedRelease& missed : plan.missed) {
+      port_.Post([log = environment_->log, missed] {
+        log->Warning(
+            "release hook was not run",
+            {{"resource", missed.resource}, {"device", missed.device}, {"reason", missed.reason}});
+      });
+    }
+    if (!plan.runs.empty() && record.is_finished) {
+      record.is_finished = false;
+      TRY(Step("writing the record"));
+      TRY(store_.Write(record, true));
+    }
+    TRY(Step("removing the CDI file"));
+    TRY(store_.RemoveCdi(claim_.uid));
+    TRY(Step("running the hook release"));
+    const Status released = RunHooks(std::move(plan.runs));
+    // A failed hook is reported by its runner, and does not keep the pod from ending. If it was
+    // stopped because this process ends, it runs again after the restart.
+    if (!released && environment_->is_ending) return released;
+    const std::lock_guard lock(environment_->mutex);
+    environment_->released.insert(claim_.uid);
+  }
+  TRY(Step("removing the CDI file"));
+  TRY(store_.RemoveCdi(claim_.uid));
+  TRY(Step("removing the record"));
+  TRY(store_.Remove(claim_.uid));
+  const std::lock_guard lock(environment_->mutex);
+  environment_->released.erase(claim_.uid);
+  return {};
+}
+
+Status ClaimRun::Refresh() {
+  TRY(Lock({"claim " + claim_.uid}));
+  const Records records = TRY(store_.Read());
+  const auto found = records->claims.find(claim_.uid);
+  if (found == records->claims.end() || !found->second->is_finished ||
+      found->second->boot != store_.boot()) {
+    return {};
+  }
+  const auto kept = Keep(*found->second);
+  return kept ? Status() : Status(Failure(kept.error()));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,161 @@
+// Each request and resource of a claim is one CDI device.
+//
+// Runtimes reject a file in which a device has no edits. A device whose resource gives a container
+// nothing therefore has a variable in the file, and is not named in the answer.
+
+#include "dra/claim_spec.h"
+
+#include <map>
+#include <utility>
+
+#include "base/format.h"
+#include "base/hash.h"
+#include "cdi/cdi_directory.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kPlaceholderEnv = "PATCHBAY_CLAIM";
+
+/// Returns the name of a CDI device. The names of requests have no dots, so no two devices of a
+/// claim get the same name. Runtimes cache devices by name, so a claim that is prepared again in
+/// another way gets other names.
+Result<std::string> CdiNameOf(const ClaimPlan& plan, const PlannedRequest& request, int number,
+                              const CdiEdits& edits) {
+  std::string meaning = TRY(
+      CdiToJson({.kind = "patchbay.dev/edits", .devices = {{.name = "edits", .edits = edits}}}));
+  for (const PlannedDevice& device : request.devices) {
+    meaning += Format("\n{} {} {}", device.pool, device.device, device.share_id);
+    for (const int replica : device.replicas) meaning += Format(" {}", replica);
+  }
+  const std::string of_request =
+      number == 1 ? request.request : Format("{}.{}", request.request, number);
+  return Format("{}-{}-{:08x}", plan.claim.uid, of_request, ShortHash(meaning));
+}
+
+Status AddEnv(const PlannedRequest& request, CdiEdits& edits) {
+  for (const auto& [name, value] : request.env) {
+    if (edits.env.emplace(name, value).second) continue;
+    return Fail(ErrorKind::kInvalid,
+                Format("the parameters of the claim set the environment variable \"{}\", which "
+                       "the resource \"{}\" sets; remove it from the parameters of the claim or "
+                       "the device class",
+                       name, request.resource));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string ClaimKind(std::string_view driver) { return Format("{}/claim", driver); }
+
+std::string ClaimFileName(std::string_view driver, std::string_view uid) {
+  return CdiFileName(ClaimKind(driver), uid);
+}
+
+CdiEdits EditsOf(const ContainerResponse& response) {
+  CdiEdits edits{.env = response.envs};
+  edits.device_nodes.reserve(response.devices.size());
+  for (const auto& device : response.devices) {
+    const bool is_same = device.host_path == device.container_path;
+    CdiDeviceNode node{device.container_path, is_same ? "" : device.host_path, device.permissions};
+    if (device.node) {
+      node.type = device.node->type == FileType::kBlock ? 'b' : 'c';
+      node.major = device.node->major;
+      node.minor = device.node->minor;
+      node.mode = device.node->mode;
+      node.uid = device.node->uid;
+      node.gid = device.node->gid;
+    }
+    edits.device_nodes.push_back(std::move(node));
+  }
+  edits.mounts.reserve(response.mounts.size());
+  for (const auto& mount : response.mounts) {
+    edits.mounts.push_back(
+        {mount.host_path, mount.container_path, {"rbind", mount.read_only ? "ro" : "rw"}});
+  }
+  return edits;
+}
+
+std::string ClashOf(const CdiEdits& a, const CdiEdits& b) {
+  for (const auto& [name, value] : a.env) {
+    const auto other = b.env.find(name);
+    if (other != b.env.end() && other->second != value && name != kPlaceholderEnv) {
+      return "the environment variable " + name;
+    }
+  }
+  for (const CdiDeviceNode& node : a.device_nodes) {
+    for (const CdiDeviceNode& other : b.device_nodes) {
+      if (other.path == node.path && other != node) return "the path " + node.path;
+    }
+    for (const CdiMount& mount : b.mounts) {
+      if (mount.container_path == node.path) return "the path " + node.path;
+    }
+  }
+  for (const CdiMount& mount : a.mounts) {
+    for (const CdiMount& other : b.mounts) {
+      if (other.container_path == mount.container_path && other != mount) {
+        return "the path " + mount.container_path;
+      }
+    }
+    for (const CdiDeviceNode& node : b.device_nodes) {
+      if (node.path == mount.container_path) return "the path " + node.path;
+    }
+  }
+  return "";
+}
+
+Status CheckTogether(const ClaimKey& a, const CdiSpec& edits_of_a, const ClaimKey& b,
+                     const CdiSpec& edits_of_b) {
+  for (const CdiDevice& device : edits_of_a.devices) {
+    for (const CdiDevice& other : edits_of_b.devices) {
+      const std::string clash = ClashOf(device.edits, other.edits);
+      if (clash.empty()) continue;
+      return Fail(ErrorKind::kInvalid,
+                  Format("the claims {}/{} and {}/{} of the pod both have {}, with different "
+                         "content; use a variable in its name that differs between devices, such "
+                         "as {{id}}, because {{slot}} counts the devices of one claim; or use one "
+                         "claim",
+                         a.namespace_name, a.name, b.namespace_name, b.name, clash));
+    }
+  }
+  return {};
+}
+
+Result<ClaimSpec> MakeClaimSpec(std::string_view driver, const ClaimPlan& plan,
+                                std::span<const ContainerResponse> responses) {
+  ClaimSpec spec{.file = {.kind = ClaimKind(driver), .devices = {}},
+                 .record = {.claim = plan.claim, .requests = {}}};
+  std::vector<CdiDevice>& devices = spec.file.devices;
+  std::map<std::string_view, int> numbers;
+  for (std::size_t i = 0; i < plan.requests.size(); ++i) {
+    const PlannedRequest& planned = plan.requests[i];
+    CdiDevice device{.name = {}, .edits = EditsOf(responses[i])};
+    TRY(AddEnv(planned, device.edits));
+    for (std::size_t j = 0; j < i; ++j) {
+      const std::string clash = ClashOf(devices[j].edits, device.edits);
+      if (clash.empty()) continue;
+      return Fail(
+          ErrorKind::kInvalid,
+          Format("its requests \"{}\" and \"{}\" both have {}, with different content; use a "
+                 "variable in its name that differs between devices, such as {{slot}} or "
+                 "{{id}}",
+                 plan.requests[j].request, planned.request, clash));
+    }
+    const bool has_edits = device.edits != CdiEdits();
+    if (!has_edits) device.edits.env.emplace(kPlaceholderEnv, plan.claim.uid);
+    device.name = TRY(CdiNameOf(plan, planned, ++numbers[planned.request], device.edits));
+    PreparedRequest prepared{planned.request, planned.resource, planned.devices, {}};
+    if (has_edits) {
+      prepared.cdi_devices.push_back(QualifiedCdiName(spec.file.kind, device.name));
+    }
+    const auto& more = responses[i].cdi_devices;
+    prepared.cdi_devices.insert(prepared.cdi_devices.end(), more.begin(), more.end());
+    spec.record.requests.push_back(std::move(prepared));
+    devices.push_back(std::move(device));
+  }
+  spec.record.cdi_file = TRY(CdiToJson(spec.file));
+  return spec;
+}
+
+}  // namespace patchbay
