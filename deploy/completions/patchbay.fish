@@ -31,6 +31,7 @@ function __patchbay_help -a command
             '  --log-format text|json  log format (default: text)' \
             '  --kubelet-dir DIR  the kubelet\'s device plugin directory; default: kubelet_dir of the file, otherwise /var/lib/kubelet/device-plugins' \
             '  --wait-for-config  if the configuration is missing or invalid, wait for a valid one instead of exiting' \
+            '  --allow-other-server  in a pod, let server of [daemon.kubernetes] be another API server than the pod\'s' \
             '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
             '  --host-root DIR  directory where the host\'s root file system is mounted; default: host_root of the file, otherwise /'
         case check

@@ -216,6 +216,9 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
     app.add_flag(
         "--wait-for-config", arguments.wait_for_config,
         "if the configuration is missing or invalid, wait for a valid one instead of exiting");
+    app.add_flag(
+        "--allow-other-server", arguments.allows_other_server,
+        "in a pod, let server of [daemon.kubernetes] be another API server than the pod's");
   }
   if (name == "try") {
     app.add_flag("--once", arguments.once, "probe each device once, print the report and exit");

@@ -40,6 +40,7 @@ struct Arguments {
   bool strict = false;                 ///< check
   bool once = false;                   ///< try
   bool wait_for_config = false;        ///< run
+  bool allows_other_server = false;    ///< run
   bool probe = false;                  ///< devices
   bool needs_devices = false;          ///< explain: exit with 1 if a resource has no device
   std::string resource;                ///< allocate, devices, explain

@@ -88,7 +88,8 @@ class Service {
         .watchdog_kills = watchdog_kills(),
         .pod_uid = EnvironmentValue("POD_UID"),
         .cluster = ClusterConfigInPod(EnvironmentValue("KUBERNETES_SERVICE_HOST"),
-                                      EnvironmentValue("KUBERNETES_SERVICE_PORT"))};
+                                      EnvironmentValue("KUBERNETES_SERVICE_PORT")),
+        .allows_other_server = arguments_.allows_other_server};
     daemon_ = TRY(Daemon::Create(loop_, log_, std::move(options)));
     return {};
   }

@@ -55,8 +55,11 @@ class Daemon {
     std::function<Result<Cancellation>()> make_cancellation = Cancellation::Create;
     std::uint64_t watchdog_kills = 0;  ///< of the processes before this one
     std::string pod_uid = {};          ///< of the pod of this process; empty without one
-    /// The API server for Dynamic Resource Allocation if [daemon.kubernetes] is absent.
+    /// The API server for Dynamic Resource Allocation if [daemon.kubernetes] is absent, and in a
+    /// pod.
     Result<ClusterConfig> cluster = ClusterConfigInPod("", "");
+    /// In a pod, [daemon.kubernetes] may name another one, which then gets the pod's token.
+    bool allows_other_server = false;
   };
 
   /// Binds the HTTP port and starts everything. Fails if the port is in use.

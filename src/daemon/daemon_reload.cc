@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/format.h"
 #include "base/path.h"
 #include "daemon/config_source.h"
 #include "daemon/daemon.h"
@@ -66,6 +67,20 @@ std::string LogPlan(Log& log, const ReloadPlan& plan, const std::string& logged)
   return keys;
 }
 
+/// Returns the API server to use. An editor of the configuration must not get the token of the pod
+/// by naming another server.
+Result<ClusterConfig> ClusterFor(const DaemonSpec& spec, const Result<ClusterConfig>& in_pod,
+                                 bool allows_other) {
+  if (!spec.kubernetes) return in_pod;
+  ClusterConfig named = TRY(ClusterConfigFrom(*spec.kubernetes));
+  const bool is_other = in_pod && HostAndPort(*in_pod) != HostAndPort(named);
+  if (!is_other || allows_other) return named;
+  return Fail(ErrorKind::kPrecondition,
+              Format("server of [daemon.kubernetes] is {}, and the API server of this pod is {}; "
+                     "remove [daemon.kubernetes], or start patchbay with --allow-other-server",
+                     UrlOf(named), UrlOf(*in_pod)));
+}
+
 std::set<std::string> DraNames(const ResourceSpecs& resources) {
   std::set<std::string> names;
   for (const auto& spec : resources) {
@@ -90,10 +105,7 @@ bool Daemon::Reload(Loaded loaded) {
       !fits) {
     return RefuseReload(fits.error().message, std::move(diagnostics));
   }
-  if (!dra_) {  // nothing uses these keys yet
-    spec_.dra_driver = loaded.model->daemon.dra_driver;
-    spec_.kubernetes = loaded.model->daemon.kubernetes;
-  }
+  if (!dra_) spec_.dra_driver = loaded.model->daemon.dra_driver;  // nothing uses it yet
   const ReloadPlan plan = PlanReload(spec_, wanted_, loaded.model->daemon, wanted);
   if (const Status reconciled = Reconcile(wanted); !reconciled) {
     return RefuseReload(reconciled.error().message, std::move(diagnostics));
@@ -139,7 +151,7 @@ Status Daemon::Reconcile(const ResourceSpecs& wanted) {
 /// those of the device plugin API do not depend on it. Stays, once started.
 Status Daemon::StartDra() {
   const Result<ClusterConfig> cluster =
-      spec_.kubernetes ? ClusterConfigFrom(*spec_.kubernetes) : options_.cluster;
+      ClusterFor(spec_, options_.cluster, options_.allows_other_server);
   DraService::Options options{
       .instance = {.kubelet_root = DirectoryOf(spec_.kubelet_dir),
                    .driver = spec_.dra_driver,

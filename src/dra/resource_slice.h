@@ -81,7 +81,8 @@ struct ResourceSlice {
 };
 
 /// Identifies a version of a slice for an update or a deletion. Validated: `name` is a DNS
-/// subdomain and can be a part of a URL.
+/// subdomain and can be a part of a URL. In a plan, the version of a slice that is deleted in any
+/// version is empty.
 struct SliceKey {
   std::string name;
   std::string uid;
@@ -96,6 +97,8 @@ struct PublishedSlice {
   std::string node_name;  ///< empty if the slice is not of one node
   std::string owner_uid;  ///< of the Node that owns the slice; empty if none does
   ResourceSlice slice;
+  /// Patchbay did not write the slice: `slice` has only the pool and its generation.
+  bool is_foreign = false;
   bool operator==(const PublishedSlice&) const = default;
 };
 

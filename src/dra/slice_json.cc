@@ -32,8 +32,6 @@ constexpr std::string_view kOneSlot = "1";
 
 /// The maximum length of a text of the API: a label name with its domain has 317 bytes.
 constexpr std::size_t kMaxApiText = 512;
-/// More than the API server accepts today.
-constexpr std::size_t kMaxDevicesRead = 1024;
 constexpr std::size_t kMaxTaintsRead = 64;
 constexpr std::size_t kMaxOwnersRead = 64;
 constexpr const char* kNodeKind = "Node";
@@ -174,6 +172,9 @@ std::optional<AttributeValue> ReadAttribute(const Json& attribute) {
   if (!attribute.is_object() || attribute.size() != 1) return std::nullopt;
   const std::string& key = attribute.begin().key();
   const Json& value = attribute.begin().value();
+  if (value.is_string() && value.get_ref<const std::string&>().size() > kMaxApiText) {
+    return std::nullopt;
+  }
   if (key == kStringKey && value.is_string()) return value.get<std::string>();
   if (key == kBoolKey && value.is_boolean()) return value.get<bool>();
   if (key == kVersionKey && value.is_string()) return SemanticVersion{value.get<std::string>()};
@@ -189,7 +190,8 @@ Status ReadAttributes(const Json& object, SliceDevice& device) {
   if (attributes == nullptr) return {};
   device.attributes.reserve(std::min(attributes->size(), kMaxAttributes));
   for (const auto& [name, attribute] : attributes->items()) {
-    if (auto value = ReadAttribute(attribute)) {
+    auto value = ReadAttribute(attribute);
+    if (value && name.size() <= kMaxApiText && device.attributes.size() < kMaxAttributes) {
       device.attributes.emplace(name, std::move(*value));
     } else {
       device.has_foreign_fields = true;
@@ -262,7 +264,7 @@ Result<ResourceSlice> ReadSpec(const Json& spec) {
   slice.pool = TRY(TextMember(*pool, "name", kMaxSubdomain));
   slice.generation = TRY(CountMember(*pool, "generation"));
   slice.slice_count = TRY(CountMember(*pool, "resourceSliceCount"));
-  const Json* const devices = TRY(ObjectsMember(spec, "devices", kMaxDevicesRead));
+  const Json* const devices = TRY(ObjectsMember(spec, "devices", kMaxDevicesPerSlice));
   if (devices == nullptr) return slice;
   slice.devices.reserve(devices->size());
   for (const Json& object : *devices) {
@@ -301,13 +303,14 @@ std::string UpdateJson(const SliceUpdate& update, const SliceOwner& owner) {
 }
 
 std::string DeletionJson(const SliceKey& key) {
-  return SliceText(
-      {{"apiVersion", "v1"},
-       {"kind", "DeleteOptions"},
-       {"preconditions", {{"uid", key.uid}, {"resourceVersion", key.resource_version}}}});
+  OrderedJson preconditions = {{"uid", key.uid}};
+  if (!key.resource_version.empty()) preconditions["resourceVersion"] = key.resource_version;
+  return SliceText({{"apiVersion", "v1"},
+                    {"kind", "DeleteOptions"},
+                    {"preconditions", std::move(preconditions)}});
 }
 
-Result<PublishedSlice> ReadSlice(const Json& object) {
+Result<PublishedSlice> ReadSliceHead(const Json& object) {
   // Items of a list have no kind of their own.
   const std::string kind = TRY(TextMember(object, "kind", kMaxApiText));
   const std::string version = TRY(TextMember(object, "apiVersion", kMaxApiText));
@@ -322,20 +325,32 @@ Result<PublishedSlice> ReadSlice(const Json& object) {
   }
   auto key = ReadSliceKey(*metadata);
   if (!key) return Within("metadata of a ResourceSlice", std::move(key).error());
-  auto slice = ReadSpec(*spec);
-  if (!slice) {
-    const std::string cure = Format(
-        "; delete it with \"kubectl delete resourceslice {}\", and its "
-        "driver creates it again",
-        key->name);
-    slice.error().message += cure;
-    return Within(Format("spec of the ResourceSlice \"{}\"", key->name), std::move(slice).error());
-  }
   PublishedSlice published;
   published.key = std::move(*key);
   published.driver = TRY(TextMember(*spec, "driver", kMaxLabel));
   published.node_name = TRY(TextMember(*spec, "nodeName", kMaxSubdomain));
-  published.owner_uid = TRY(ReadOwnerUid(*metadata));
+  published.owner_uid = ReadOwnerUid(*metadata).value_or("");
+  const auto pool = spec->find("pool");
+  if (pool != spec->end()) {
+    published.slice.pool = TextMember(*pool, "name", kMaxSubdomain).value_or("");
+    published.slice.generation = CountMember(*pool, "generation").value_or(0);
+  }
+  return published;
+}
+
+Result<ResourceSlice> ReadSliceContent(const Json& object) {
+  const Json* const spec = TRY(ObjectMember(object, "spec"));
+  if (spec == nullptr) return Fail(ErrorKind::kInvalid, "a ResourceSlice must have \"spec\"");
+  return ReadSpec(*spec);
+}
+
+Result<PublishedSlice> ReadSlice(const Json& object) {
+  PublishedSlice published = TRY(ReadSliceHead(object));
+  auto slice = ReadSliceContent(object);
+  if (!slice) {
+    return Within(Format("spec of the ResourceSlice \"{}\"", published.key.name),
+                  std::move(slice).error());
+  }
   published.slice = std::move(*slice);
   return published;
 }
@@ -349,9 +364,7 @@ Result<PublishedSlice> ParseSlice(std::string_view json) {
 Result<ResourceSlice> ParseUnstoredSlice(std::string_view json) {
   const auto object = ParseJson(json);
   if (!object) return Within("the ResourceSlice", object.error());
-  const Json* const spec = TRY(ObjectMember(*object, "spec"));
-  if (spec == nullptr) return Fail(ErrorKind::kInvalid, "a ResourceSlice must have \"spec\"");
-  return ReadSpec(*spec);
+  return ReadSliceContent(*object);
 }
 
 }  // namespace patchbay

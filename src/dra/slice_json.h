@@ -20,17 +20,23 @@ struct SliceOwner {
 };
 
 /// Return the body of a POST, a PUT and a DELETE. Keys have a fixed order. The deletion applies
-/// only to the version of the slice that the plan has seen.
+/// only to the version of the slice that the plan has seen, or to any if the key has none.
 std::string CreationJson(const SliceCreation& creation, const SliceOwner& owner);
 std::string UpdateJson(const SliceUpdate& update, const SliceOwner& owner);
 std::string DeletionJson(const SliceKey& key);
 
-/// Reads a slice. Unknown fields are ignored, because new releases of Kubernetes add fields with
-/// defaults; fields that exist today and that Patchbay never writes set has_foreign_fields. Fails
-/// with kInvalid if a known field is not of its type or too large; the message names a
-/// command that removes the slice.
+/// Reads all of a slice but its content: only the pool of `slice`, "" if that is not valid. Fails
+/// with kInvalid.
+Result<PublishedSlice> ReadSliceHead(const nlohmann::json& object);
+
+/// Reads the content of a slice. Unknown fields are ignored, because new releases of Kubernetes add
+/// fields with defaults; fields that exist today and that Patchbay never writes set
+/// has_foreign_fields. Fails with kInvalid if a known field is not of its type, if anything is
+/// longer than the API server accepts, or if there are more devices than Patchbay writes.
+Result<ResourceSlice> ReadSliceContent(const nlohmann::json& object);
+
+/// Reads and parses a whole slice.
 Result<PublishedSlice> ReadSlice(const nlohmann::json& object);
-/// Parses and reads a slice.
 Result<PublishedSlice> ParseSlice(std::string_view json);
 
 /// Parses the spec of a slice that was sent with dryRun=All: it has no resource version, because it

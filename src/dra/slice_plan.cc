@@ -8,6 +8,8 @@
 // two states mixed. Keeping the generation is safe in two cases: a single slice is replaced in
 // place, or the pool is incomplete already and all slices of its generation are right, as after an
 // abandoned plan or after someone deleted a slice.
+//
+// A foreign slice can outlive its deletion, by a finalizer. So the generation rises above it.
 
 #include "dra/slice_plan.h"
 
@@ -69,6 +71,7 @@ class Planner {
   const std::string_view owner_uid_;
   std::vector<const PublishedSlice*> published_;  ///< of the pool, the newest generation first
   std::int64_t generation_ = 0;                   ///< the highest published one
+  bool has_foreign_newest_ = false;               ///< a foreign slice has that generation
   /// Devices by name, as published with the highest generation.
   std::map<std::string_view, const SliceDevice*> published_devices_;
   std::vector<bool> is_placed_;
@@ -79,9 +82,16 @@ class Planner {
 Planner::Planner(const std::string& pool, std::span<const SliceDevice> devices,
                  std::span<const PublishedSlice> published, std::string_view owner_uid)
     : pool_(pool), devices_(devices), owner_uid_(owner_uid), is_placed_(devices.size()) {
+  std::int64_t foreign_generation = 0;
   for (const PublishedSlice& slice : published) {
     if (slice.slice.pool != pool) continue;
-    if (slice.slice.generation > kMaxGeneration) {
+    if (slice.is_foreign) {
+      // Its writer must not keep it by changing it all the time.
+      plan_.deletions.push_back({slice.key.name, slice.key.uid, ""});
+      if (slice.slice.generation <= kMaxGeneration) {
+        foreign_generation = std::max(foreign_generation, slice.slice.generation);
+      }
+    } else if (slice.slice.generation > kMaxGeneration) {
       plan_.deletions.push_back(slice.key);
     } else {
       published_.push_back(&slice);
@@ -94,6 +104,8 @@ Planner::Planner(const std::string& pool, std::span<const SliceDevice> devices,
     return a->key.name < b->key.name;
   });
   if (!published_.empty()) generation_ = published_.front()->slice.generation;
+  has_foreign_newest_ = foreign_generation > 0 && foreign_generation >= generation_;
+  generation_ = std::max(generation_, foreign_generation);
   for (const PublishedSlice* slice : published_) {
     for (const SliceDevice& device : slice->slice.devices) {
       published_devices_.emplace(device.name, &device);
@@ -225,9 +237,10 @@ SlicePlan Planner::Plan() {
   LayOut();
   FillDevices();
   const bool is_right =
+      !has_foreign_newest_ &&
       std::ranges::all_of(targets_, [&](const TargetSlice& target) { return IsOfTarget(target); });
   if (is_right) return std::move(plan_);  // deletions of older generations at most
-  const bool keeps = generation_ > 0 && CanKeepGeneration();
+  const bool keeps = generation_ > 0 && !has_foreign_newest_ && CanKeepGeneration();
   const std::int64_t generation = keeps ? generation_ : generation_ + 1;
   std::set<std::size_t> used;
   for (const TargetSlice& target : targets_) {

@@ -35,7 +35,7 @@ struct SlicePlan {
 
 /// Returns the writes after which the pool has exactly `devices`, whose names are distinct, in
 /// slices that the Node with the UID `owner_uid` owns. Slices of other pools in `published` are
-/// ignored. Pure; independent of the order of `published`.
+/// ignored, and foreign ones are deleted. Pure; independent of the order of `published`.
 ///
 /// A device stays in its slice, new ones fill the slices that change anyway, and a slice without
 /// devices is deleted unless it is the only one. If one slice changes, it alone is updated, with

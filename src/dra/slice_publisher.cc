@@ -48,7 +48,7 @@ SlicePublisher::SlicePublisher(const Dependencies& deps, Options options, Functi
              {.path = std::string(kSlicesPath),
               .field_selector =
                   Format("spec.driver={},spec.nodeName={}", options_.driver, options_.node_name)},
-             {.on_list = [this](const std::vector<nlohmann::json>& objects) { OnList(objects); },
+             {.on_page = [this](const ListedObjects& listed) { OnPage(listed); },
               .on_events = [this](const std::vector<WatchEvent>& events) { OnEvents(events); },
               .on_error = [this](const ApiError& error) { LogError(error, watch_error_); },
               .on_begin = [this] { OnWatching(); }},
@@ -61,6 +61,7 @@ void SlicePublisher::SetNames(std::set<std::string> names) {
   std::erase_if(pools_, [&](const auto& pool) { return !names.contains(pool.first); });
   if (execution_ && !names.contains(execution_->pool)) execution_->is_abandoned = true;
   for (const std::string& name : names) pools_.try_emplace(name, options_.seed);
+  if (store_.SetPools(names)) return Relist();
   Advance();
 }
 
@@ -121,77 +122,6 @@ void SlicePublisher::NotifySoon() {
   }));
 }
 
-void SlicePublisher::OnList(const std::vector<nlohmann::json>& objects) {
-  held_events_.clear();
-  for (const Error& error : store_.ReplaceAll(objects)) {
-    deps_.log.Warning("a resource slice of this node is not valid", {{"reason", error.message}});
-  }
-  is_listed_ = true;
-  // A list can be newer than the response to a request that is pending, and then a write that was
-  // undone in between would count as present.
-  must_relist_ = is_requesting_;
-  is_probe_due_ = true;
-  watch_error_.clear();
-  for (auto& [name, pool] : pools_) pool.is_dirty = true;
-  if (execution_) execution_->is_abandoned = true;
-  Advance();
-}
-
-void SlicePublisher::OnWatching() {
-  watch_error_.clear();
-  NotifySoon();
-}
-
-/// Events wait for the response to a request, which may be about the same change.
-void SlicePublisher::OnEvents(const std::vector<WatchEvent>& events) {
-  held_events_.insert(held_events_.end(), events.begin(), events.end());
-  if (!is_requesting_) ApplyEvents();
-}
-
-void SlicePublisher::ApplyEvents() {
-  const std::vector<WatchEvent> events = std::exchange(held_events_, {});
-  std::set<std::string> edited;
-  std::set<std::string> deleted;
-  for (const WatchEvent& event : events) {
-    auto applied = store_.Apply(event);
-    if (!applied) {
-      deps_.log.Warning("a resource slice of this node is not valid",
-                        {{"reason", applied.error().message}});
-      continue;  // its last valid state counts; the next list leaves it out
-    }
-    (event.type == WatchEventType::kDeleted ? deleted : edited).merge(*applied);
-  }
-  if (!edited.empty() || !deleted.empty()) OnForeignChange(edited, deleted);
-}
-
-/// Another client changed slices of pools. Two clients that overwrite each other must not do so at
-/// full speed. Deletions are no such dispute for a time: the kubelet deletes all slices one by one
-/// when it starts.
-void SlicePublisher::OnForeignChange(const std::set<std::string>& edited,
-                                     const std::set<std::string>& deleted) {
-  const Loop::Time now = deps_.loop.Now();
-  for (auto& [name, pool] : pools_) {
-    const bool is_deleted = deleted.contains(name);
-    if (is_deleted) {
-      if (now - pool.last_deletion > 2 * kMaxCorrection) pool.first_deletion = now;
-      pool.last_deletion = now;
-    }
-    if (!is_deleted && !edited.contains(name)) continue;
-    pool.is_dirty = true;
-    const bool is_wipe = is_deleted && now - pool.first_deletion <= kWipeLimit;
-    if (is_wipe && !edited.contains(name)) continue;
-    pool.is_foreign = true;
-    if (now - pool.last_foreign > 2 * kMaxCorrection) pool.corrections = 0;
-    pool.last_foreign = now;
-  }
-  Advance();
-}
-
-void SlicePublisher::Relist() {
-  is_listed_ = false;
-  watch_.Relist();
-}
-
 void SlicePublisher::WakeAt(Loop::Time when) {
   const auto delay = std::max(when - deps_.loop.Now(), Loop::Duration::zero());
   wake_ = deps_.loop.After(delay, [this] { Advance(); });
@@ -231,6 +161,11 @@ bool SlicePublisher::StartPlan() {
       return true;
     }
   }
+  // The slices beyond the bounds of a list, as soon as there is room.
+  if (store_.is_incomplete() && has_deleted_) {
+    Relist();
+    return false;
+  }
   if (next) WakeAt(*next);
   return false;
 }
@@ -255,7 +190,11 @@ std::vector<SliceKey> SlicePublisher::ObsoleteSlices(std::optional<Loop::Time>& 
         continue;
       }
     }
-    for (const PublishedSlice& slice : slices) obsolete.push_back(slice.key);
+    for (const PublishedSlice& slice : slices) {
+      // The writer of a foreign slice must not keep it by changing it all the time.
+      obsolete.push_back(slice.key);
+      if (slice.is_foreign) obsolete.back().resource_version.clear();
+    }
   }
   unknown_since_ = std::move(unknown);
   return obsolete;
@@ -287,6 +226,14 @@ bool SlicePublisher::StartPlanOf(const std::string& name, Pool& pool) {
 }
 
 void SlicePublisher::Begin(std::string pool, SlicePlan plan, bool needs_node) {
+  // Those of other pools can be of another Patchbay, with another configuration.
+  const auto foreign = std::ranges::count(plan.deletions, "", &SliceKey::resource_version);
+  if (foreign > 0 && !pool.empty()) {
+    deps_.log.Warning(
+        "deleting resource slices of this driver and node that Patchbay did not write; check who "
+        "may write resource slices",
+        {{"pool", pool}, {"slices", foreign}});
+  }
   execution_ =
       Execution{.pool = std::move(pool), .plan = std::move(plan), .needs_node = needs_node};
 }

@@ -24,7 +24,8 @@ namespace patchbay {
 
 /// Keeps the ResourceSlices of this node at the API server equal to the pools of the daemon. Writes
 /// what PlanSlices returns, one request at a time, and nothing if nothing changed. A pool is
-/// written at most once per kMinInterval. What others change or delete is put right: at once, and
+/// written at most once per kMinInterval. Slices of the driver and the node that others wrote are
+/// deleted. What others change or delete is put right: at once, and
 /// more and more slowly if they do it again, up to kMaxCorrection. Deletions count only after
 /// kWipeLimit: the kubelet deletes all slices one by one when it starts.
 ///
@@ -106,7 +107,14 @@ class SlicePublisher {
 
  private:
   static constexpr std::string_view kSlicesPath = "/apis/resource.k8s.io/v1/resourceslices";
+  /// Of events that wait for the end of a request. If there are more, the slices are listed again.
+  static constexpr std::size_t kMaxHeldBytes = std::size_t{8} << 20U;
 
+  /// An event of the watch about a slice of the driver and the node.
+  struct SliceEvent {
+    WatchEventType type = WatchEventType::kAdded;
+    PublishedSlice slice;
+  };
   struct Pool {
     explicit Pool(std::uint32_t seed) : policy(seed) {}
 
@@ -139,7 +147,7 @@ class SlicePublisher {
   };
 
   void NotifySoon();
-  void OnList(const std::vector<nlohmann::json>& objects);
+  void OnPage(const ListedObjects& listed);
   void OnWatching();
   void OnEvents(const std::vector<WatchEvent>& events);
   void ApplyEvents();
@@ -189,7 +197,9 @@ class SlicePublisher {
   RetryPolicy deletion_policy_;          ///< of deletions of slices that no pool has
   Loop::Time deletion_not_before_{};     ///< of the next one
   std::string deletion_error_;           ///< the last one of these deletions, as logged
-  std::vector<WatchEvent> held_events_;  ///< that arrived during a request
+  std::vector<SliceEvent> held_events_;  ///< that arrived during a request
+  std::size_t held_bytes_ = 0;           ///< the memory of their slices
+  bool has_deleted_ = false;             ///< slices, since the last list
   Subscription request_;
   bool is_requesting_ = false;
   bool must_relist_ = false;   ///< when the pending request has ended

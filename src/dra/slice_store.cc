@@ -21,6 +21,11 @@ std::optional<std::uint64_t> NumberOf(const std::string& resource_version) {
   return number;
 }
 
+void DropContent(PublishedSlice& slice) {
+  slice.is_foreign = true;
+  slice.slice.devices = {};
+}
+
 bool IsNotNewer(const std::string& version, const std::string& than) {
   const auto number = NumberOf(version);
   const auto other = NumberOf(than);
@@ -28,6 +33,33 @@ bool IsNotNewer(const std::string& version, const std::string& than) {
 }
 
 }  // namespace
+
+std::size_t MemoryOf(const ResourceSlice& slice) {
+  constexpr std::size_t kOverhead = 48;  // of an allocation for each text
+  std::size_t bytes = sizeof(PublishedSlice);
+  for (const SliceDevice& device : slice.devices) {
+    bytes += sizeof(SliceDevice) + device.name.size();
+    for (const auto& [name, value] : device.attributes) {
+      const auto* text = std::get_if<std::string>(&value);
+      bytes += sizeof(Attributes::value_type) + kOverhead + name.size() +
+               (text == nullptr ? 0 : text->size());
+    }
+    for (const DeviceTaint& taint : device.taints) {
+      bytes += sizeof(DeviceTaint) + kOverhead + taint.key.size() + taint.value.size() +
+               taint.time_added.size();
+    }
+  }
+  return bytes;
+}
+
+bool SliceStore::SetPools(const std::set<std::string>& names) {
+  const auto has_unread = [&](const std::string& name) {
+    return names_ && !names_->contains(name) && pools_.contains(name);
+  };
+  const bool must_list = std::ranges::any_of(names, has_unread);
+  names_ = names;
+  return must_list;
+}
 
 bool SliceStore::IsOwn(const PublishedSlice& slice) const {
   return slice.driver == driver_ && slice.node_name == node_name_;
@@ -42,10 +74,15 @@ std::span<const PublishedSlice> SliceStore::SlicesOf(const std::string& pool) co
 /// Returns the pools whose slices changed: two, if the slice was in another one.
 std::set<std::string> SliceStore::Put(PublishedSlice slice) {
   const std::optional<PublishedSlice> old = Take(slice.key.name);
-  if (!old && pool_of_.size() >= kMaxSlices) return {};
+  if (!old && pool_of_.size() >= kMaxSlices) {
+    is_incomplete_ = true;
+    return {};
+  }
+  if (bytes_ + MemoryOf(slice.slice) > kMaxBytes) DropContent(slice);
+  bytes_ += MemoryOf(slice.slice);
   std::set<std::string> changed;
   if (!old || old->slice != slice.slice || old->key.uid != slice.key.uid ||
-      old->owner_uid != slice.owner_uid) {
+      old->owner_uid != slice.owner_uid || old->is_foreign != slice.is_foreign) {
     changed.insert(slice.slice.pool);
     if (old) changed.insert(old->slice.pool);
   }
@@ -65,36 +102,53 @@ std::optional<PublishedSlice> SliceStore::Take(const std::string& name) {
   std::optional<PublishedSlice> taken = std::move(*at);
   pool->second.erase(at);
   if (pool->second.empty()) pools_.erase(pool);
+  bytes_ -= MemoryOf(taken->slice);
   return taken;
 }
 
-std::vector<Error> SliceStore::ReplaceAll(const std::vector<nlohmann::json>& objects) {
+void SliceStore::Clear() {
   pools_.clear();
+  bytes_ = 0;
+  is_incomplete_ = false;
   pool_of_.clear();
   written_.clear();
+}
+
+std::vector<Error> SliceStore::Add(const std::vector<nlohmann::json>& objects) {
   std::vector<Error> errors;
   for (const nlohmann::json& object : objects) {
-    auto slice = ReadSlice(object);
+    auto slice = Read(object);
     if (!slice) {
       errors.push_back(std::move(slice).error());
-    } else if (IsOwn(*slice)) {
-      Put(*std::move(slice));
+    } else if (*slice) {
+      Put(**std::move(slice));
     }
   }
   return errors;
 }
 
-Result<std::set<std::string>> SliceStore::Apply(const WatchEvent& event) {
+Result<std::optional<PublishedSlice>> SliceStore::Read(const nlohmann::json& object) const {
+  std::optional<PublishedSlice> slice = TRY(ReadSliceHead(object));
+  if (!IsOwn(*slice)) return std::optional<PublishedSlice>();
+  const bool is_known = !names_ || names_->contains(slice->slice.pool);
+  auto content = is_known ? ReadSliceContent(object) : Fail(ErrorKind::kInvalid, "");
+  if (content) {
+    slice->slice = *std::move(content);
+  } else {
+    DropContent(*slice);
+  }
+  return slice;
+}
+
+std::set<std::string> SliceStore::Apply(WatchEventType type, PublishedSlice slice) {
   using Changed = std::set<std::string>;
-  PublishedSlice slice = TRY(ReadSlice(event.object));
-  if (!IsOwn(slice)) return Changed();
   const auto written = written_.find(slice.key.name);
   if (written != written_.end()) {
     const bool is_deleted = written->second.empty();
-    if (is_deleted && event.type != WatchEventType::kDeleted) return Changed();
-    if (!is_deleted && IsNotNewer(event.resource_version, written->second)) return Changed();
+    if (is_deleted && type != WatchEventType::kDeleted) return Changed();
+    if (!is_deleted && IsNotNewer(slice.key.resource_version, written->second)) return Changed();
   }
-  if (event.type != WatchEventType::kDeleted) return Put(std::move(slice));
+  if (type != WatchEventType::kDeleted) return Put(std::move(slice));
   if (written != written_.end()) written_.erase(written);
   const std::optional<PublishedSlice> taken = Take(slice.key.name);
   return taken ? Changed{taken->slice.pool} : Changed();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -17,22 +18,41 @@ namespace patchbay {
 /// The slices of one driver on one Kubernetes node, as the API server has them. They are known from
 /// lists, from events of a watch and from responses to own writes, which arrive in any order: an
 /// event can be older than a response that arrived before it, and is then ignored. Slices of others
-/// are ignored. A value.
+/// are ignored.
+///
+/// Others can write slices of the driver and the node, too, and as many as they like. What is not
+/// of a pool of the daemon, or cannot be of Patchbay, or exceeds kMaxBytes, is foreign: only its
+/// key and its pool are kept, to delete it. A value.
 class SliceStore {
  public:
-  /// More slices than this are ignored: the API server is not trusted.
+  /// More slices than this are ignored, see is_incomplete.
   static constexpr std::size_t kMaxSlices = 10'000;
+  /// Of the content of all slices. 10,000 devices with 32 attributes have less.
+  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20U;
 
   SliceStore(std::string driver, std::string node_name)
       : driver_(std::move(driver)), node_name_(std::move(node_name)) {}
 
-  /// Replaces all slices by the objects of a list. Returns the errors of objects that are not valid
-  /// slices; these are left out.
-  std::vector<Error> ReplaceAll(const std::vector<nlohmann::json>& objects);
+  /// Sets the names of the pools of the daemon; before the first call every pool is one. Returns
+  /// whether slices of a new one are known without their content: list again to read it.
+  bool SetPools(const std::set<std::string>& names);
 
-  /// Applies an event. Returns the pools whose slices changed, which own writes never cause here.
-  /// Fails with kInvalid if the object is not a valid slice: list again to know the slices.
-  Result<std::set<std::string>> Apply(const WatchEvent& event);
+  /// Removes all slices, before those of a list are added.
+  void Clear();
+  /// Adds the objects of a page of a list. Returns the errors of objects that are not valid slices;
+  /// these are left out.
+  std::vector<Error> Add(const std::vector<nlohmann::json>& objects);
+  /// The list had more objects.
+  void SetIncomplete() { is_incomplete_ = true; }
+  /// Returns whether the API server has slices that are not known here.
+  bool is_incomplete() const { return is_incomplete_; }
+
+  /// Reads the slice of an event, without applying it. Returns nothing if it is of another driver
+  /// or node. Fails with kInvalid if it is not a valid slice.
+  Result<std::optional<PublishedSlice>> Read(const nlohmann::json& object) const;
+  /// Applies an event with that slice. Returns the pools whose slices changed, which own writes
+  /// never cause here.
+  std::set<std::string> Apply(WatchEventType type, PublishedSlice slice);
 
   /// Record that an own write succeeded.
   void OnWritten(PublishedSlice slice);
@@ -51,10 +71,16 @@ class SliceStore {
 
   std::string driver_;
   std::string node_name_;
+  std::optional<std::set<std::string>> names_;  ///< of the pools of the daemon
   Pools pools_;
+  std::size_t bytes_ = 0;  ///< of the content of all slices
+  bool is_incomplete_ = false;
   std::map<std::string, std::string> pool_of_;  ///< by the name of the slice
   /// The resource version of the last own write by name; empty for a deletion.
   std::map<std::string, std::string> written_;
 };
+
+/// Returns about how much memory the content of a slice takes, in bytes.
+std::size_t MemoryOf(const ResourceSlice& slice);
 
 }  // namespace patchbay

@@ -71,6 +71,7 @@ void SlicePublisher::OnWritten(const ResourceSlice& sent, const ApiResult& resul
 
 void SlicePublisher::OnDeleted(const SliceKey& key, const ApiResult& result) {
   if (!result && !IsNotFound(result.error())) return OnWriteFailed(result.error());
+  has_deleted_ = true;
   store_.OnDeleted(key);
   OnWriteSucceeded();
 }

@@ -1,16 +1,13 @@
 // `pending_` is the request or the delay that continues the chain; replacing it cancels the old
 // one. `version_` decides what follows: a list if it is empty, otherwise a watch. Functions of the
-// user are called as the last statement, because they may destroy the object; a list is therefore
-// passed on after the watch was started, whose functions are called later.
+// user are called as the last statement, because they may destroy the object; a page is therefore
+// passed on after the next page or the watch was requested, whose functions are called later.
 
 #include "kube/list_watch.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <variant>
-
-#include "base/format.h"
 
 namespace patchbay {
 
@@ -39,44 +36,53 @@ void ListWatch::Continue() {
   state_.is_watching = false;
   state_.retry_at.reset();
   if (!version_.empty()) return Watch();
-  objects_.clear();
-  pages_ = 0;
-  list_bytes_ = 0;
+  page_objects_ = spec_.page_objects;
+  listed_ = 0;
   List("");
 }
 
 void ListWatch::List(const std::string& token) {
-  const std::string limit = std::to_string(spec_.page_objects);
+  const std::string limit = std::to_string(page_objects_);
   ApiRequest request{.verb = ApiVerb::kList, .target = ApiTarget(spec_.path, {{"limit", limit}})};
   // A selector that is empty, and a token that is, are not sent.
   if (!spec_.field_selector.empty()) {
     request.target += "&fieldSelector=" + EncodeForUrl(spec_.field_selector);
   }
   if (!token.empty()) request.target += "&continue=" + EncodeForUrl(token);
-  request.max_body = spec_.max_list_bytes - list_bytes_;
-  pending_ =
-      client_.Send(std::move(request), [this](ApiResult result) { OnPage(std::move(result)); });
+  request.max_body = spec_.max_page_bytes;
+  pending_ = client_.Send(std::move(request),
+                          [this, token](ApiResult result) { OnPage(token, std::move(result)); });
 }
 
-void ListWatch::OnPage(ApiResult result) {
-  if (!result) return RetryAfter(std::move(result).error(), list_policy_);
-  auto page = ParseListPage(result->body, spec_.max_objects);
-  if (!page) return RetryAfter({ApiErrorKind::kResponse, page.error().message}, list_policy_);
-  list_bytes_ += result->body.size();
-  std::ranges::move(page->objects, std::back_inserter(objects_));
-  // Pages without objects count as well: their number is bounded, too.
-  if (objects_.size() + ++pages_ > spec_.max_objects) {
-    return RetryAfter({ApiErrorKind::kResponse,
-                       Format("the list of {} has more than {} objects; check the field selector",
-                              spec_.path, spec_.max_objects)},
-                      list_policy_);
+void ListWatch::OnPage(const std::string& token, ApiResult result) {
+  std::optional<ApiError> error;
+  ListPage page;
+  if (!result) {
+    error = std::move(result).error();
+  } else if (auto parsed = ParseListPage(result->body, spec_.max_objects)) {
+    page = *std::move(parsed);
+  } else {
+    error = ApiError{ApiErrorKind::kResponse, parsed.error().message};
   }
-  if (!page->next.empty()) return List(page->next);
-  list_policy_.Reset();
-  version_ = std::move(page->resource_version);
-  ++state_.lists;
-  Watch();
-  functions_.on_list(std::exchange(objects_, {}));
+  if (error && error->kind == ApiErrorKind::kResponse && page_objects_ > 1) {
+    page_objects_ /= 2;
+    return List(std::string(token));
+  }
+  if (error) return RetryAfter(*std::move(error), list_policy_);
+  ListedObjects listed{.objects = std::move(page.objects), .is_first = listed_ == 0};
+  // Pages without objects count as well: their number is bounded, too.
+  listed_ += listed.objects.size() + 1;
+  listed.is_cut = !page.next.empty() && listed_ >= spec_.max_objects;
+  listed.is_last = page.next.empty() || listed.is_cut;
+  if (listed.is_last) {
+    list_policy_.Reset();
+    version_ = std::move(page.resource_version);
+    ++state_.lists;
+    Watch();
+  } else {
+    List(page.next);
+  }
+  functions_.on_page(std::move(listed));
 }
 
 void ListWatch::Watch() {

@@ -19,20 +19,29 @@ namespace patchbay {
 
 /// The objects that a ListWatch follows.
 struct ListWatchSpec {
-  std::string path;                 ///< "/apis/resource.k8s.io/v1/resourceslices"
-  std::string field_selector = {};  ///< "spec.nodeName=node-1"; empty for all objects
-  std::size_t page_objects = 50;    ///< the size of a page of the list
-  std::size_t max_objects = 10'000;
-  std::size_t max_list_bytes = 64 << 20;
-  std::size_t max_event_bytes = 4 << 20;    ///< etcd stores objects of up to 1.5 MiB
+  std::string path;                  ///< "/apis/resource.k8s.io/v1/resourceslices"
+  std::string field_selector = {};   ///< "spec.nodeName=node-1"; empty for all objects
+  std::size_t page_objects = 25;     ///< requested in a page; fewer after one that is too large
+  std::size_t max_objects = 10'000;  ///< a longer list is cut off
+  /// Of the JSON: etcd stores objects of up to 1.5 MiB, in which an escape is one byte.
+  std::size_t max_page_bytes = 8 << 20;
+  std::size_t max_event_bytes = 8 << 20;
   std::size_t max_watch_bytes = 256 << 20;  ///< of one watch
   /// The API server ends a watch after a random time between once and twice this.
   std::chrono::seconds watch_timeout{300};
 };
 
+/// Objects of a list. Those of all pages replace what was known before the first one. A list can
+/// begin again before its last page.
+struct ListedObjects {
+  std::vector<nlohmann::json> objects;  ///< untrusted
+  bool is_first = false;
+  bool is_last = false;
+  bool is_cut = false;  ///< of the last page: there are more objects
+};
+
 struct ListWatchFunctions {
-  /// All objects that exist now. They replace those of earlier calls.
-  std::function<void(std::vector<nlohmann::json>)> on_list;
+  std::function<void(ListedObjects)> on_page;
   /// Changes since then, in order.
   std::function<void(std::vector<WatchEvent>)> on_events;
   /// A list or a watch failed, and is tried again later.
@@ -51,12 +60,13 @@ struct ListWatchState {
   std::uint64_t events = 0;
 };
 
-/// Follows a list of objects: LIST, then WATCH from the resource version of the list. A watch that
-/// ends continues from the last resource version. After 410, and after an event that is not valid,
-/// the objects are listed again. RetryPolicy computes the delay after a failure, for lists and
-/// watches separately: a list that fails after another one succeeded is repeated soon. A watch that
-/// ended within kSettled counts as a failure, so that a server that ends every watch causes no busy
-/// loop.
+/// Follows a list of objects: LIST page by page, so that only one page is in memory, then WATCH
+/// from the resource version of the list. A page that exceeds a bound is requested again with half
+/// the objects, down to one. A watch that ends continues from the last resource version. After 410,
+/// and after an event that is not valid, the objects are listed again. RetryPolicy computes the
+/// delay after a failure, for lists and watches separately: a list that fails after another one
+/// succeeded is repeated soon. A watch that ended within kSettled counts as a failure, so that a
+/// server that ends every watch causes no busy loop.
 ///
 /// Belongs to the loop thread. Functions are never called before the constructor or Relist returns,
 /// and may destroy this object. After its destruction they are not called.
@@ -81,7 +91,7 @@ class ListWatch {
  private:
   void Continue();
   void List(const std::string& token);
-  void OnPage(ApiResult result);
+  void OnPage(const std::string& token, ApiResult result);
   void Watch();
   void OnWatchBegin();
   void OnPart(const std::string& part);
@@ -97,10 +107,9 @@ class ListWatch {
   RetryPolicy list_policy_;
   RetryPolicy watch_policy_;
   ListWatchState state_;
-  std::string version_;                  ///< to watch from; empty: list first
-  std::vector<nlohmann::json> objects_;  ///< of the pages so far
-  std::size_t pages_ = 0;
-  std::size_t list_bytes_ = 0;
+  std::string version_;           ///< to watch from; empty: list first
+  std::size_t page_objects_ = 0;  ///< to request in the next page
+  std::size_t listed_ = 0;        ///< the pages so far and their objects
   JsonLines lines_;
   Loop::Time watch_began_{};
   unsigned rejected_watches_ = 0;  ///< in a row

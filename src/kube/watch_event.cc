@@ -15,7 +15,6 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxVersionBytes = 64;
 constexpr std::size_t kMaxTokenBytes = 4096;  // contains the key of an object
-constexpr std::size_t kMaxListValues = 2'000'000;
 
 constexpr std::pair<std::string_view, WatchEventType> kEventTypes[] = {
     {"ADDED", WatchEventType::kAdded},
@@ -54,7 +53,7 @@ Failure InvalidList(std::string_view problem) {
 }  // namespace
 
 Result<WatchLine> ParseWatchLine(std::string_view line) {
-  auto event = ParseJson(line);
+  auto event = ParseJson(line, {.bytes = line.size()});
   if (!event) return InvalidEvent(event.error().message);
   const auto type = TextMember(*event, "type", kMaxVersionBytes);
   if (!type || type->empty() || !HasMember(*event, "object")) {
@@ -74,7 +73,7 @@ Result<WatchLine> ParseWatchLine(std::string_view line) {
 }
 
 Result<ListPage> ParseListPage(std::string_view body, std::size_t max_objects) {
-  auto list = ParseJson(body, {.bytes = body.size(), .values = kMaxListValues});
+  auto list = ParseJson(body, {.bytes = body.size()});
   if (!list) return InvalidList(list.error().message);
   auto version = VersionOf(*list);
   if (!version) return InvalidList("has no valid metadata.resourceVersion");

@@ -40,7 +40,7 @@ def make_node(path):
 def environment(**changes):
     """This process's environment, without variables that affect Patchbay."""
     env = {k: v for k, v in os.environ.items()
-           if k not in ("PATCHBAY_CONFIG", "NODE_NAME", "TMPDIR")}
+           if k not in ("PATCHBAY_CONFIG", "NODE_NAME", "TMPDIR") and not k.startswith("KUBERNETES_")}
     env.update({k: v for k, v in changes.items() if v is not None})
     return env
 

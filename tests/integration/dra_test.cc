@@ -12,6 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
 /// Compares the answer of Allocate with what a container of a claim gets.
@@ -254,6 +255,26 @@ TEST_F(Dra, DevicePluginsAreServedWithoutAnApiServer) {
       daemon_->AwaitMetric("patchbay_resource_registered{resource=\"example.com/plugin\"}", 1));
   EXPECT_TRUE(daemon_->AwaitUnready("example.com/serial"));
   EXPECT_TRUE(daemon_->AwaitUnready("or add [daemon.kubernetes] to the configuration"));
+}
+
+/// An editor of the configuration must not get the token of the pod by naming another server.
+TEST_F(Dra, AConfigurationInAPodNamesNoOtherApiServer) {
+  const std::string keys = Format(
+      "[daemon.kubernetes]\nserver = \"https://10.9.9.9:6443\"\nca = \"{0}/ca.crt\"\n"
+      "token_file = \"{0}/token\"\n",
+      tree_.path());
+  const RunningDaemon::Settings settings{
+      .daemon_keys = keys,
+      .cluster = ClusterConfigFrom({.server = server_->url()}, PlainHttp::kOnLoopback)};
+  daemon_ = std::make_unique<RunningDaemon>(tree_, kDraSerial, settings);
+  EXPECT_TRUE(daemon_->AwaitUnready("server of [daemon.kubernetes] is https://10.9.9.9:6443"));
+  EXPECT_TRUE(daemon_->AwaitUnready("--allow-other-server"));
+  // The section is not read again.
+  StartDaemon(Resource("example.com/other", "/dev/other*"));
+  daemon_->Reload(kDraSerial, keys);
+  EXPECT_TRUE(daemon_->log().Await("need a restart to take effect"));
+  EXPECT_TRUE(daemon_->AwaitReady());
+  EXPECT_THAT(Slices(), SizeIs(1));
 }
 
 TEST_F(Dra, SharedDevicesNeedAnApiServerThatKeepsThem) {

@@ -33,6 +33,9 @@ std::string ClassOf(std::string resource) {
 DraCluster::DraCluster(const std::string& kubelet_root, std::chrono::milliseconds latency,
                        const std::string& node) {
   setenv("NODE_NAME", node.c_str(), 1);
+  // The tests can run in a pod, whose API server is another one.
+  unsetenv("KUBERNETES_SERVICE_HOST");
+  unsetenv("KUBERNETES_SERVICE_PORT");
   const CertificateAuthority authority;
   const Certificate certificate = authority.Issue();
   files_.File("ca.crt", authority.pem());

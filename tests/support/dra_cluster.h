@@ -14,7 +14,8 @@
 namespace patchbay::test {
 
 /// The cluster around a DaemonProcess that serves Dynamic Resource Allocation: an API server with
-/// TLS and a token, and the DRA side of the kubelet of a node. Sets NODE_NAME for the daemon. Exits
+/// TLS and a token, and the DRA side of the kubelet of a node. Sets NODE_NAME for the
+/// daemon, and removes the variables of a pod. Exits
 /// the program if its own objects are not accepted.
 class DraCluster {
  public:

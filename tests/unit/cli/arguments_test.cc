@@ -62,7 +62,9 @@ TEST_F(ArgumentsTest, HasTheDocumentedDefaults) {
 TEST_F(ArgumentsTest, ReadsEveryFlagOfRun) {
   const Arguments arguments =
       Parse({"run", "--config", "/a", "--host-root", tree_.path(), "--listen", "127.0.0.1:1",
-             "--kubelet-dir", "/b", "--log-level", "debug", "--log-format", "json"});
+             "--kubelet-dir", "/b", "--log-level", "debug", "--log-format", "json",
+             "--allow-other-server"});
+  EXPECT_TRUE(arguments.allows_other_server);
   EXPECT_EQ(arguments.command, "run");
   EXPECT_EQ(arguments.config, "/a");
   EXPECT_EQ(arguments.host_root, tree_.path());

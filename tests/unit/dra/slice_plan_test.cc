@@ -316,6 +316,32 @@ TEST(PlanSlices, StartsAgainAboveTheHighestGeneration) {
   EXPECT_TRUE(PlanFor(server, devices).IsEmpty());
 }
 
+/// A finalizer can keep a foreign slice, so the generation rises above it.
+TEST(PlanSlices, DeletesForeignSlicesInAnyVersion) {
+  Server server;
+  const auto devices = NumberedUpTo(3);
+  const auto plan = [&] { return PlanSlices(kPool, devices, server.slices(), kOwnerUid); };
+  server.Apply(plan(), 10, [] {});
+  PublishedSlice foreign = server.slices().front();
+  foreign.key = {"foreign", "uid-f", "7"};
+  foreign.is_foreign = true;
+  foreign.slice.devices.clear();
+  for (const std::int64_t generation : {1, 9}) {
+    foreign.slice.generation = generation;
+    server.slices().push_back(foreign);
+    const SlicePlan first = plan();
+    EXPECT_THAT(first.deletions, ElementsAre(SliceKey{"foreign", "uid-f", ""}));
+    EXPECT_THAT(first.creations, IsEmpty());
+    ASSERT_THAT(first.updates, SizeIs(1));
+    EXPECT_EQ(first.updates[0].slice.generation, generation + 1);
+    for (const SliceUpdate& update : first.updates) server.Update(update);
+    EXPECT_THAT(plan().updates, IsEmpty());
+    EXPECT_THAT(plan().deletions, SizeIs(1));
+    server.Delete(foreign.key);
+    EXPECT_TRUE(plan().IsEmpty());
+  }
+}
+
 TEST(PlanSlices, KeepsTheTimeOfATaint) {
   auto devices = NumberedUpTo(2);
   const DeviceTaint taint{.key = std::string(kUnhealthyTaint)};

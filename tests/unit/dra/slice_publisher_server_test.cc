@@ -66,6 +66,34 @@ TEST_P(PublisherReleaseTest, PublishesAgainAfterTheKubeletWipedAll) {
   EXPECT_TRUE(AwaitDevices({"a", "b"}));
 }
 
+TEST_P(PublisherReleaseTest, DeletesSlicesOfOthers) {
+  Serve(GetParam());
+  SetDevices({Listed("a")});
+  ASSERT_TRUE(AwaitCurrent());
+  Json large = Slices().at(0);
+  large["metadata"] = {{"name", "large"}};
+  large["spec"]["pool"]["generation"] = 9;
+  const Json device = large["spec"]["devices"][0];
+  for (int i = 0; i < 100; ++i) {
+    large["spec"]["devices"].push_back(device);
+    large["spec"]["devices"].back()["name"] = "d" + std::to_string(i);
+  }
+  Json other = large;
+  other["metadata"] = {{"name", "other"}};
+  other["spec"]["pool"]["name"] = "other";
+  const auto add = [&] {
+    EXPECT_EQ(server_->Call("POST", kSlices, large).status, 201);
+    EXPECT_EQ(server_->Call("POST", kSlices, other).status, 201);
+  };
+  add();
+  ASSERT_TRUE(AwaitNotice());
+  EXPECT_TRUE(AwaitDevices({"a"}));
+  add();
+  Restart();
+  EXPECT_TRUE(AwaitDevices({"a"}));
+  EXPECT_EQ(Logged("that Patchbay did not write"), 2U);
+}
+
 TEST_P(PublisherReleaseTest, TakesBackChangesOfOthers) {
   Serve(GetParam());
   SetDevices({Listed("a")});

@@ -45,7 +45,7 @@ class SliceServer {
     if (request.method() == http::verb::post) return Create(body, target);
     if (!slices_.contains(name)) return Failure(404, "NotFound");
     if (request.method() == http::verb::delete_) {
-      if (body["preconditions"]["resourceVersion"] != Version(name)) {
+      if (body["preconditions"].value("resourceVersion", Version(name)) != Version(name)) {
         return Failure(409, "Conflict");
       }
       Delete(name);

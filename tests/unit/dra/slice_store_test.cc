@@ -37,9 +37,9 @@ class SliceStoreTest : public testing::Test {
  protected:
   /// Returns whether the event changed the slices.
   bool Apply(WatchEventType type, const nlohmann::json& object) {
-    const auto applied = store_.Apply({type, object, object["metadata"]["resourceVersion"]});
-    EXPECT_TRUE(applied) << (applied ? "" : applied.error().message);
-    return applied && !applied->empty();
+    auto slice = store_.Read(object);
+    if (!slice || !*slice) ADD_FAILURE() << object;
+    return slice && *slice && !store_.Apply(type, **std::move(slice)).empty();
   }
   std::vector<std::string> Shown() const {
     std::vector<std::string> shown;
@@ -61,11 +61,11 @@ TEST_F(SliceStoreTest, KnowsTheSlicesOfAList) {
   other_driver["spec"]["driver"] = "other.dev";
   auto other_node = Object("c", "2");
   other_node["spec"]["nodeName"] = "node-2";
-  const auto errors = store_.ReplaceAll(
-      {Object("a", "1"), other_driver, other_node, nlohmann::json::object(), "x"});
+  const auto errors =
+      store_.Add({Object("a", "1"), other_driver, other_node, nlohmann::json::object(), "x"});
   EXPECT_THAT(errors, SizeIs(2));
   EXPECT_THAT(Shown(), ElementsAre("a@1:a"));
-  EXPECT_THAT(store_.ReplaceAll({}), IsEmpty());
+  store_.Clear();
   EXPECT_THAT(Shown(), IsEmpty());
 }
 
@@ -128,7 +128,7 @@ TEST_F(SliceStoreTest, ASliceCanMoveToAnotherPool) {
 }
 
 TEST_F(SliceStoreTest, FailsForAnEventThatIsNotASlice) {
-  EXPECT_FALSE(store_.Apply({WatchEventType::kAdded, nlohmann::json::object(), "1"}));
+  EXPECT_FALSE(store_.Read(nlohmann::json::object()));
 }
 
 TEST_F(SliceStoreTest, IsBounded) {
@@ -136,6 +136,61 @@ TEST_F(SliceStoreTest, IsBounded) {
     store_.OnWritten(Slice("a" + std::to_string(i), "1"));
   }
   EXPECT_THAT(store_.SlicesOf("p"), SizeIs(SliceStore::kMaxSlices));
+  EXPECT_TRUE(store_.is_incomplete());
+  store_.Clear();
+  EXPECT_FALSE(store_.is_incomplete());
+}
+
+TEST_F(SliceStoreTest, KeepsOnlyTheKeysOfForeignSlices) {
+  EXPECT_FALSE(store_.SetPools({"p"}));
+  auto other_pool = Object("a", "1");
+  other_pool["spec"]["pool"]["name"] = "q";
+  auto no_pool = Object("b", "1");
+  no_pool["spec"]["pool"] = 1;
+  auto large = Object("c", "1");
+  large["spec"]["devices"] = nlohmann::json(65, {{"name", "x"}});
+  auto unreadable = Object("d", "1");
+  unreadable["spec"]["devices"][0]["taints"] = 1;
+  EXPECT_THAT(store_.Add({other_pool, no_pool, large, unreadable}), IsEmpty());
+  std::vector<std::string> names;
+  for (const auto& [pool, slices] : store_.pools()) {
+    for (const PublishedSlice& slice : slices) {
+      EXPECT_TRUE(slice.is_foreign);
+      EXPECT_THAT(slice.slice.devices, IsEmpty());
+      names.push_back(pool + ":" + slice.key.name);
+    }
+  }
+  EXPECT_THAT(names, ElementsAre(":b", "p:c", "p:d", "q:a"));
+  // The content of slices of a new pool must be read.
+  EXPECT_TRUE(store_.SetPools({"p", "q"}));
+  EXPECT_FALSE(store_.SetPools({"p", "q", "r"}));
+}
+
+TEST_F(SliceStoreTest, BoundsTheMemoryOfAllSlicesTogether) {
+  auto object = Object("a", "1");
+  nlohmann::json device = {{"name", "x"}};
+  for (int i = 0; i < 32; ++i) {
+    device["attributes"][std::string(60, 'n') + std::to_string(i)] = {
+        {"string", std::string(64, 'v')}};
+  }
+  object["spec"]["devices"] = nlohmann::json(64, device);
+  std::size_t kept = 0;
+  std::size_t bytes = 0;
+  for (int i = 0; i < 300; ++i) {
+    object["metadata"]["name"] = "a" + std::to_string(i);
+    ASSERT_THAT(store_.Add({object}), IsEmpty());
+  }
+  for (const PublishedSlice& slice : store_.SlicesOf("p")) {
+    bytes += MemoryOf(slice.slice);
+    kept += slice.is_foreign ? 0 : 1;
+  }
+  EXPECT_LE(bytes, SliceStore::kMaxBytes + 300 * sizeof(PublishedSlice));
+  EXPECT_GT(kept, 50u);
+  EXPECT_LT(kept, 300u);
+  // Deletions make room.
+  for (int i = 0; i < 300; ++i) store_.OnDeleted({"a" + std::to_string(i), "u-a", "1"});
+  EXPECT_TRUE(Apply(WatchEventType::kAdded, Object("b", "2")));
+  EXPECT_THAT(Shown(), ElementsAre("b@2:a"));
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ const std::string kGone = R"({"kind":"Status","code":410,"reason":"Expired","mes
 
 class ListWatchTest : public test::ClientFixture {
  protected:
-  /// Starts the server. Replies to lists and watches are taken from the front of their scripts;
-  /// the last one stays.
+  /// Starts the server. Replies to lists and watches are taken from the front
+  /// of their scripts; the last one stays.
   void Start(std::vector<Reply> lists, std::vector<Reply> watches, ListWatchSpec spec = Spec()) {
     lists_ = std::move(lists);
     watches_ = std::move(watches);
@@ -59,11 +59,13 @@ class ListWatchTest : public test::ClientFixture {
       return reply;
     });
     list_watch_.emplace(*client_, loop_, std::move(spec),
-                        ListWatchFunctions{.on_list =
-                                               [this](const std::vector<nlohmann::json>& objects) {
-                                                 auto& list = got_lists_.emplace_back();
-                                                 for (const auto& object : objects)
-                                                   list.push_back(object.dump());
+                        ListWatchFunctions{.on_page =
+                                               [this](const ListedObjects& listed) {
+                                                 if (listed.is_first) pages_ = {};
+                                                 for (const auto& object : listed.objects)
+                                                   pages_.push_back(object.dump());
+                                                 is_cut_ = listed.is_cut;
+                                                 if (listed.is_last) got_lists_.push_back(pages_);
                                                },
                                            .on_events =
                                                [this](const std::vector<WatchEvent>& events) {
@@ -85,7 +87,8 @@ class ListWatchTest : public test::ClientFixture {
   bool AwaitError() {
     return loop_.RunUntil([&] { return list_watch_->state().retry_at.has_value(); });
   }
-  /// Advances the clock to the next attempt and waits until it has reached the server.
+  /// Advances the clock to the next attempt and waits until it has reached the
+  /// server.
   bool AwaitRetry() {
     const std::size_t before = server_->requests().size();
     loop_.Advance(*list_watch_->state().retry_at - loop_.Now());
@@ -100,7 +103,9 @@ class ListWatchTest : public test::ClientFixture {
   }
 
   std::vector<Reply> lists_, watches_;
+  std::vector<std::string> pages_;
   std::vector<std::vector<std::string>> got_lists_;
+  bool is_cut_ = false;
   std::vector<WatchEvent> got_events_;
   std::optional<ListWatch> list_watch_;
 };
@@ -110,7 +115,8 @@ TEST_F(ListWatchTest, ListsThenWatchesFromTheVersionOfTheList) {
   ASSERT_TRUE(AwaitWatching());
   EXPECT_THAT(got_lists_, ElementsAre(ElementsAre(Object("a", 3), Object("b", 4))));
   EXPECT_EQ(Target(0),
-            "/apis/x/v1/slices?limit=50&fieldSelector=spec.nodeName%3Da%2Cspec.driver%3Db");
+            "/apis/x/v1/"
+            "slices?limit=25&fieldSelector=spec.nodeName%3Da%2Cspec.driver%3Db");
   EXPECT_THAT(Target(1), AllOf(HasSubstr("watch=true"), HasSubstr("allowWatchBookmarks=true"),
                                HasSubstr("resourceVersion=5&"), HasSubstr("timeoutSeconds="),
                                HasSubstr("fieldSelector=spec.nodeName%3Da%2Cspec.driver%3Db")));
@@ -119,16 +125,18 @@ TEST_F(ListWatchTest, ListsThenWatchesFromTheVersionOfTheList) {
 }
 
 TEST_F(ListWatchTest, JoinsThePagesOfAList) {
-  Start({ListOf({Object("a", 1)}, 5, "to ken"), ListOf({Object("b", 1)}, 5, "token"),
-         ListOf({Object("b", 2)}, 6)},
-        {{kChunkedHeader}});
-  ASSERT_TRUE(AwaitError());  // a token cannot contain a space
-  lists_ = {ListOf({Object("a", 1)}, 5, "t+1="), ListOf({Object("b", 2)}, 6)};
-  ASSERT_TRUE(AwaitRetry());
+  Start({ListOf({Object("a", 1)}, 5, "t+1="), ListOf({Object("b", 2)}, 6)}, {{kChunkedHeader}});
   ASSERT_TRUE(AwaitWatching());
   EXPECT_THAT(got_lists_, ElementsAre(ElementsAre(Object("a", 1), Object("b", 2))));
-  EXPECT_THAT(Target(2), HasSubstr("&continue=t%2B1%3D"));
-  EXPECT_THAT(Target(3), HasSubstr("resourceVersion=6&"));
+  EXPECT_FALSE(is_cut_);
+  EXPECT_THAT(Target(1), HasSubstr("&continue=t%2B1%3D"));
+  EXPECT_THAT(Target(2), HasSubstr("resourceVersion=6&"));
+}
+
+TEST_F(ListWatchTest, RefusesATokenThatIsNotVisible) {
+  Start({ListOf({Object("a", 1)}, 5, "to ken")}, {{kChunkedHeader}});
+  ASSERT_TRUE(AwaitError());
+  EXPECT_THAT(LastError(), HasSubstr("metadata.continue"));
 }
 
 TEST_F(ListWatchTest, PassesChangesOnInOrder) {
@@ -164,7 +172,8 @@ TEST_F(ListWatchTest, ContinuesAWatchThatEndsFromTheLastBookmark) {
 TEST_F(ListWatchTest, AWatchThatEndsAtOnceCausesNoBusyLoop) {
   Start({ListOf({}, 5)}, {{kChunkedHeader + Chunk("")}});
   loop_.Advance(seconds(0));
-  // Ten attempts take longer and longer: the limits of their delays are 0.2 s, 0.4 s, … 30 s.
+  // Ten attempts take longer and longer: the limits of their delays are 0.2 s,
+  // 0.4 s, … 30 s.
   const auto begun = loop_.Now();
   for (int i = 0; i < 40; ++i) {
     ASSERT_TRUE(AwaitError());
@@ -235,7 +244,8 @@ TEST_F(ListWatchTest, KeepsTheVersionAfterOtherErrors) {
   EXPECT_EQ(list_watch_->state().lists, 1u);
 }
 
-// The server may not know the version and say so in another way, or not permit watches.
+// The server may not know the version and say so in another way, or not permit
+// watches.
 TEST_F(ListWatchTest, ListsAgainAfterThreeRejectedWatches) {
   for (const unsigned status : {403u, 504u}) {
     const auto refused = JsonReply(status, "");
@@ -266,27 +276,6 @@ TEST_F(ListWatchTest, ListsAgainAfterAnInvalidEvent) {
     ASSERT_TRUE(AwaitWatching());
     EXPECT_EQ(got_lists_.size(), 2u) << line;
   }
-}
-
-TEST_F(ListWatchTest, LimitsTheList) {
-  ListWatchSpec spec = Spec();
-  spec.max_objects = 4;
-  spec.max_list_bytes = 1000;
-  Start({ListOf({Object("a", 1), Object("b", 1), Object("c", 1), Object("d", 1)}, 5),
-         ListOf({}, 5, "again"), ListOf({}, 5, "again"), ListOf({}, 5, "again"),
-         ListOf({}, 5, "again"), ListOf({}, 5, "again"),
-         ListOf({Object(std::string(400, 'a'), 1)}, 5, "token"),
-         ListOf({Object(std::string(600, 'a'), 1)}, 5)},
-        {{kChunkedHeader}}, spec);
-  ASSERT_TRUE(AwaitError());
-  EXPECT_THAT(LastError(), HasSubstr("more than 4 objects"));
-  ASSERT_TRUE(AwaitRetry());
-  ASSERT_TRUE(AwaitError());
-  EXPECT_THAT(LastError(), HasSubstr("more than 4 objects"));
-  ASSERT_TRUE(AwaitRetry());
-  ASSERT_TRUE(AwaitError());
-  EXPECT_THAT(LastError(), HasSubstr("body is longer"));
-  EXPECT_TRUE(got_lists_.empty());
 }
 
 TEST_F(ListWatchTest, HonorsRetryAfter) {
@@ -369,6 +358,41 @@ TEST_F(ListWatchTest, AnErrorEventDoesNotShowAToken) {
       "ERROR", R"({"kind":"Status","code":500,"message":"Bearer eyJhbGciOiJSUzI1NiIsInR5cCI6"})")));
   ASSERT_TRUE(AwaitError());
   EXPECT_EQ(LastError(), "HTTP status 500: Bearer (removed)");
+}
+
+TEST_F(ListWatchTest, RequestsSmallerPagesIfOneIsTooLarge) {
+  ListWatchSpec spec = Spec();
+  spec.max_page_bytes = 400;
+  const Reply large = ListOf(std::vector<std::string>(8, Object("a", 1)), 5, "token");
+  Start({ListOf({Object("a", 1)}, 5, "token"), large, large, ListOf({Object("b", 2)}, 6)},
+        {{kChunkedHeader}}, spec);
+  ASSERT_TRUE(AwaitWatching());
+  EXPECT_THAT(got_lists_, ElementsAre(ElementsAre(Object("a", 1), Object("b", 2))));
+  EXPECT_THAT(Target(0), HasSubstr("limit=25&"));
+  EXPECT_THAT(Target(2), AllOf(HasSubstr("limit=12&"), HasSubstr("continue=token")));
+  EXPECT_THAT(Target(3), AllOf(HasSubstr("limit=6&"), HasSubstr("continue=token")));
+}
+
+TEST_F(ListWatchTest, RetriesLaterIfAPageOfOneObjectIsTooLarge) {
+  ListWatchSpec spec = Spec();
+  spec.max_page_bytes = 400;
+  Start({ListOf(std::vector<std::string>(8, Object("a", 1)), 5)}, {{kChunkedHeader}}, spec);
+  ASSERT_TRUE(AwaitError());
+  EXPECT_THAT(LastError(), HasSubstr("body is longer"));
+  EXPECT_THAT(Target(4), HasSubstr("limit=1&"));
+  EXPECT_EQ(server_->requests().size(), 5u);
+}
+
+/// However many objects others create, the list ends, and changes are received.
+TEST_F(ListWatchTest, CutsALongListOff) {
+  ListWatchSpec spec = Spec();
+  spec.max_objects = 4;
+  const Reply page = ListOf({Object("a", 1)}, 5, "token");
+  Start({page}, {{kChunkedHeader}}, spec);
+  ASSERT_TRUE(AwaitWatching());
+  EXPECT_THAT(got_lists_, ElementsAre(ElementsAre(Object("a", 1), Object("a", 1))));
+  EXPECT_TRUE(is_cut_);
+  EXPECT_THAT(Target(2), HasSubstr("watch=true"));
 }
 
 TEST_F(ListWatchTest, FunctionsMayDestroyIt) {
