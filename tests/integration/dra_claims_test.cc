@@ -210,13 +210,13 @@ TEST_F(DraClaimsOfDaemon, ALostCdiFileIsWrittenAgain) {
   const SimClaim claim = StartWithClaim(kDraSerial);
   const auto prepared = kubelet_->PrepareClaims("pod-1", {claim});
   ASSERT_TRUE(prepared) << prepared.error().message;
-  const CdiEdits before = EditsFor(*prepared);
+  const CdiEdits before = EditsFor(prepared->at(claim.uid));
   for (const auto& entry : std::filesystem::directory_iterator(tree_.path("cdi"))) {
     std::filesystem::remove(entry.path());
   }
   EXPECT_TRUE(daemon_->log().Await("CDI file of a claim was lost or changed"));
   ASSERT_TRUE(daemon_->AwaitMetric("patchbay_prepared_claims{resource=\"example.com/serial\"}", 1));
-  EXPECT_EQ(EditsFor(*prepared), before);
+  EXPECT_EQ(EditsFor(prepared->at(claim.uid)), before);
 }
 
 TEST_F(DraClaimsOfDaemon, ADeletedSocketIsCreatedAgain) {
