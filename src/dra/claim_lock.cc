@@ -4,11 +4,13 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "base/format.h"
-#include "base/hash.h"
 #include "base/path.h"
+#include "dra/sha256.h"
 
 namespace patchbay {
 namespace {
@@ -21,6 +23,13 @@ Failure CannotLock(const std::string& path, int error) {
   Failure failure = FailErrno(Format("cannot lock {}", path), error);
   failure.value().message += kLockCure;
   return failure;
+}
+
+/// Returns the byte of the file that is the lock of `name`, which can be text of a device.
+off_t OffsetOf(std::string_view name) {
+  std::uint64_t offset = 0;
+  std::memcpy(&offset, Sha256(name).data(), sizeof offset);
+  return static_cast<off_t>(offset >> 2U);
 }
 
 }  // namespace
@@ -88,7 +97,7 @@ Result<bool> ClaimLock::TryLock(std::span<const std::string> names) {
   std::vector<off_t> added;
   Result<bool> locked = true;
   for (const std::string& name : names) {
-    const auto at = static_cast<off_t>(StableHash(name) >> 2U);
+    const off_t at = OffsetOf(name);
     if (locked_.contains(at)) continue;
     locked = LockAt(at);
     if (!locked || !*locked) break;

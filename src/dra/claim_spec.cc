@@ -7,10 +7,12 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/format.h"
-#include "base/hash.h"
 #include "cdi/cdi_directory.h"
+#include "dra/sha256.h"
+#include "model/container_paths.h"
 
 namespace patchbay {
 namespace {
@@ -30,7 +32,7 @@ Result<std::string> CdiNameOf(const ClaimPlan& plan, const PlannedRequest& reque
   }
   const std::string of_request =
       number == 1 ? request.request : Format("{}.{}", request.request, number);
-  return Format("{}-{}-{:08x}", plan.claim.uid, of_request, ShortHash(meaning));
+  return Format("{}-{}-{}", plan.claim.uid, of_request, HashDigits(meaning, 16));
 }
 
 Status AddEnv(const PlannedRequest& request, CdiEdits& edits) {
@@ -84,25 +86,18 @@ std::string ClashOf(const CdiEdits& a, const CdiEdits& b) {
       return "the environment variable " + name;
     }
   }
-  for (const CdiDeviceNode& node : a.device_nodes) {
-    for (const CdiDeviceNode& other : b.device_nodes) {
-      if (other.path == node.path && other != node) return "the path " + node.path;
+  std::vector<ContainerPath> paths;
+  for (const CdiEdits* edits : {&a, &b}) {
+    for (const CdiDeviceNode& node : edits->device_nodes) {
+      paths.push_back(
+          {node.path, PathKind::kNode, node.host_path.empty() ? node.path : node.host_path});
     }
-    for (const CdiMount& mount : b.mounts) {
-      if (mount.container_path == node.path) return "the path " + node.path;
-    }
-  }
-  for (const CdiMount& mount : a.mounts) {
-    for (const CdiMount& other : b.mounts) {
-      if (other.container_path == mount.container_path && other != mount) {
-        return "the path " + mount.container_path;
-      }
-    }
-    for (const CdiDeviceNode& node : b.device_nodes) {
-      if (node.path == mount.container_path) return "the path " + node.path;
+    for (const CdiMount& mount : edits->mounts) {
+      paths.push_back({mount.container_path, PathKind::kMount, mount.host_path});
     }
   }
-  return "";
+  const auto clash = FindPathClash(paths);
+  return clash ? Format("the path {}", paths[clash->other].path) : "";
 }
 
 Status CheckTogether(const ClaimKey& a, const CdiSpec& edits_of_a, const ClaimKey& b,

@@ -37,14 +37,6 @@ std::string Labels(std::string_view text, std::string_view separators) {
   return name;
 }
 
-/// Returns 64 bits of the hash of `text` in hexadecimal digits.
-std::string HashText(std::string_view text) {
-  const auto hash = Sha256(text);
-  std::string digits;
-  for (std::size_t i = 0; i < kHashDigits / 2; ++i) digits += Format("{:02x}", hash[i]);
-  return digits;
-}
-
 /// Returns whether a name ends as those with a hash do. A text that is such a name gets a hash of
 /// its own; otherwise it could be the name of another text.
 bool LooksHashed(std::string_view name) {
@@ -59,7 +51,7 @@ std::string Shorten(std::string_view text, std::string_view separators, std::siz
   if (!name.empty() && name == text && name.size() <= longest && !LooksHashed(name)) return name;
   if (name.size() > longest - kHashDigits - 1) name.resize(longest - kHashDigits - 1);
   TrimNameEnd(name);
-  return (name.empty() ? "" : name + "-") + HashText(text);
+  return (name.empty() ? "" : name + "-") + HashDigits(text, kHashDigits);
 }
 
 }  // namespace
