@@ -48,11 +48,12 @@ std::optional<CachedFile> LookUpCached(const std::string& root, const std::strin
   if (!fd) return std::nullopt;
   struct statx info;
   if (statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
-            STATX_TYPE | STATX_INO | STATX_GID | STATX_NLINK, &info) != 0) {
+            STATX_TYPE | STATX_MODE | STATX_INO | STATX_UID | STATX_GID | STATX_NLINK,
+            &info) != 0) {
     return std::nullopt;
   }
   CachedFile file{"",           info.stx_mode, info.stx_rdev_major, info.stx_rdev_minor,
-                  info.stx_ino, info.stx_gid,  info.stx_nlink};
+                  info.stx_ino, info.stx_uid,  info.stx_gid,        info.stx_nlink};
   file.path = last == LastLink::kFollow ? PathOf(fd) : root + path;
   return file;
 }

@@ -15,8 +15,9 @@ struct CachedFile {
   unsigned major = 0;  ///< of a character or block device
   unsigned minor = 0;
   std::uint64_t inode = 0;
-  std::uint32_t gid = 0;  ///< the owning group
-  unsigned links = 0;     ///< number of hard links; 0 once the file is removed
+  std::uint32_t uid = 0;  ///< the owner and the owning group
+  std::uint32_t gid = 0;
+  unsigned links = 0;  ///< number of hard links; 0 once the file is removed
 };
 
 /// The handling of a symbolic link in the last component of a path.

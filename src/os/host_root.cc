@@ -167,7 +167,9 @@ std::optional<HostNode> HostRoot::ResolveCached(std::string_view host_path) cons
                   file->major,
                   file->minor,
                   file->inode,
-                  file->gid};
+                  file->gid,
+                  file->uid,
+                  file->mode & 0777U};
 }
 
 bool HostRoot::HoldsCached(const HostNode& node) const {

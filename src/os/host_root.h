@@ -42,8 +42,8 @@ struct HostNode {
   unsigned minor = 0;
   std::uint64_t inode = 0;  ///< 0: unknown
   std::uint32_t gid = 0;    ///< the owning group now; not part of the identity
-  std::uint32_t uid = 0;    ///< the owner now, only from Resolve; not part of the identity
-  std::uint32_t mode = 0;  ///< the permission bits now, only from Resolve; not part of the identity
+  std::uint32_t uid = 0;    ///< the owner now; not part of the identity
+  std::uint32_t mode = 0;   ///< the permission bits now; not part of the identity
 
   bool operator==(const HostNode&) const = default;
 };

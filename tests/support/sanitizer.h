@@ -11,8 +11,17 @@ inline constexpr bool kHasAddressSanitizer = __has_feature(address_sanitizer);
 inline constexpr bool kHasAddressSanitizer = false;
 #endif
 
-/// Returns the number of similar cases that a test tries: under AddressSanitizer, a tenth of
+/// True if ThreadSanitizer is compiled in; see cmake/rooms.cmake for the macro.
+#if defined(_GLIBCXX_TSAN)
+inline constexpr bool kHasThreadSanitizer = true;
+#else
+inline constexpr bool kHasThreadSanitizer = false;
+#endif
+
+/// Returns the number of similar cases that a test tries: under these sanitizers, a tenth of
 /// `count`.
-constexpr int Cases(int count) { return kHasAddressSanitizer ? count / 10 : count; }
+constexpr int Cases(int count) {
+  return kHasAddressSanitizer || kHasThreadSanitizer ? count / 10 : count;
+}
 
 }  // namespace patchbay::test

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "support/sanitizer.h"
 #include "unit/dra/claim_preparer_fixture.h"
 
 namespace patchbay {
@@ -310,7 +311,7 @@ TEST_F(ClaimProperty, NoContainerGetsTheDeviceOfAnotherOne) {
   const char* const chosen = std::getenv("PATCHBAY_CLAIM_SEED");
   const unsigned seed = chosen != nullptr ? static_cast<unsigned>(std::atoi(chosen)) : 1;
   Begin(seed);
-  for (int step = 0; step < kPlayedSteps && !HasFailure(); ++step) {
+  for (int step = 0; step < test::Cases(kPlayedSteps) && !HasFailure(); ++step) {
     Step();
     Check();
     if (HasFailure()) ADD_FAILURE() << "seed " << seed << ", step " << step << ": " << what_;
