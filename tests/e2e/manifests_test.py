@@ -382,7 +382,8 @@ class Manifests(support.TestCase):
         self.assertEqual(spec["failurePolicy"], "Fail")
         rule, = spec["matchConstraints"]["resourceRules"]
         self.assertEqual(rule, {"apiGroups": ["resource.k8s.io"], "apiVersions": ["v1"],
-                                "operations": ["CREATE", "UPDATE", "DELETE"], "resources": ["resourceslices"]})
+                                "operations": ["CREATE", "UPDATE", "DELETE"], "resources": ["resourceslices"],
+                                "scope": "*"})
 
     def test_dra_policy_permits_only_writes_of_slices_of_the_same_node(self):
         policy = the("ValidatingAdmissionPolicy", with_components(DRA))

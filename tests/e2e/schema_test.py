@@ -194,6 +194,7 @@ class Schema(support.TestCase):
                  "command = ['/bin/x']", "timeout = '1s'", "count = 2", "exclude = '/dev/z'",
                  "id = 'x'", "type = 'any'", "group_by = 'path'", "require = '/dev/z'", "usb_port = '1-2'",
                  "pci_address = '*'", "not = { usb_port = '1-3' }", "together = true", "max_devices = 2",
+                 "allow_mounted = true", "exclude_required = true",
                  "device_node = [{ host_path = '/dev/z', container_path = '/dev/y{slot}' }]"]
         keys = json.loads(SCHEMA.read_text())["properties"]["resource"]["items"]["properties"]["match"]["items"]
         self.assertEqual(set(keys["properties"]), {line.split()[0] for line in lines}, "a line for each key")
