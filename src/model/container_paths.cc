@@ -5,7 +5,6 @@
 #include "model/container_paths.h"
 
 #include <algorithm>
-#include <ranges>
 #include <tuple>
 #include <vector>
 
@@ -89,7 +88,8 @@ std::optional<PathClash> FindPathClash(std::span<const ContainerPath> paths) {
   for (const PlacedPath& path : sorted) {
     while (!above.empty() && !IsAtOrBelow(path.path, above.back()->path)) above.pop_back();
     const PlacedPath* mount = nullptr;  // the innermost one above the path
-    for (const PlacedPath* top : above | std::views::reverse) {
+    for (auto at = above.rbegin(); at != above.rend(); ++at) {
+      const PlacedPath* const top = *at;
       const bool is_outer_mount = top->kind == PathKind::kMount && mount != nullptr;
       if (is_outer_mount && path.kind == PathKind::kNode) continue;
       if (const auto kind = ClashOf(*top, path)) {

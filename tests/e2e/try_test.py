@@ -154,7 +154,7 @@ class Try(support.TestCase):
             resource("a.com/shared", 'path = "/dev/zero"',
                      'api = "dra"\nreplicas = 3\n[resource.env]\nZERO = "{path}"\n'
                      '[resource.attributes]\nsite = "hall 3"\n'
-                     '[[resource.mount]]\nhost_path = "/proc/version"\n') +
+                     '[[resource.mount]]\nhost_path = "/etc/os-release"\n') +
             resource("a.com/many", "count = 10", 'api = "dra"\n') +
             resource("a.com/none", 'path = "/dev/no-such-device*"', 'api = "dra"\n'))
         with Process([PATCHBAY, "try", "--once", "--config", str(config)],
@@ -173,7 +173,7 @@ class Try(support.TestCase):
                       '  zero  id=zero path=/dev/zero site="hall 3" slots=3\n'
                       "A container with the claim default/shared.a.com gets zero:\n"
                       "  device      /dev/zero rw\n"
-                      "  mount       /proc/version ro\n"
+                      "  mount       /etc/os-release ro\n"
                       "  env         ZERO=/dev/zero\n", second)
         self.assertIn("\n  7  id=7\n  and 2 more\n", second)
         self.assertIn("a.com/none has no device to allocate on this host", second)
@@ -206,7 +206,7 @@ class Try(support.TestCase):
                 (note("pre_start"), 0, "A container with the claim default/x.a.com gets 0:",
                  "allocate\npre_start\nrelease\n"),
                 (hook("pre_start", "echo no medium >&2; exit 1"), 1, "a.com/x: prepare dynamic resources: ",
-                 "allocate\n")):
+                 "allocate\nrelease\n")):
             with self.subTest(code=code):
                 config.write_text(entry.format(pre_start))
                 ran.unlink(missing_ok=True)

@@ -22,9 +22,10 @@ constexpr const char* kToken = "token-of-the-daemon";
   std::exit(1);
 }
 
-/// Returns the name of the class of a resource: "example.com/serial" is "example.com.serial".
+/// Returns the name of the class of a resource: "example.com/gpu_t4" is "example.com.gpu-t4".
 std::string ClassOf(std::string resource) {
   std::replace(resource.begin(), resource.end(), '/', '.');
+  std::replace(resource.begin(), resource.end(), '_', '-');
   return resource;
 }
 
