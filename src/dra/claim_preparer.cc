@@ -28,11 +28,15 @@ std::string ClaimName(const ClaimKey& claim) {
 
 ClaimPreparer::ClaimPreparer(Dependencies dependencies, Loop& loop, Log& log)
     : dependencies_(std::move(dependencies)),
-      environment_(std::make_shared<ClaimEnvironment>(
-          std::make_shared<ClaimStore>(dependencies_.directory, dependencies_.cdi_dir,
-                                       dependencies_.driver, dependencies_.boot),
-          dependencies_.directory + "/serialize.lock", std::make_shared<LoopPort>(loop), &log,
-          dependencies_.hook_limit, dependencies_.lock_limit, dependencies_.on_step)),
+      environment_(new ClaimEnvironment{
+          .store = std::make_shared<ClaimStore>(dependencies_.directory, dependencies_.cdi_dir,
+                                                dependencies_.driver, dependencies_.boot),
+          .lock_file = dependencies_.directory + "/serialize.lock",
+          .port = std::make_shared<LoopPort>(loop),
+          .log = &log,
+          .hook_limit = dependencies_.hook_limit,
+          .lock_limit = dependencies_.lock_limit,
+          .on_step = dependencies_.on_step}),
       loop_(loop),
       log_(log),
       pool_(kClaimThreads) {}
