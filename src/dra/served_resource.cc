@@ -170,7 +170,7 @@ ReleasePlan PlanClaimRelease(const PreparedClaim& prepared, std::span<const Prep
 }
 
 void RecordDevices(const ServedResources& resources, PreparedClaim& record) {
-  std::map<std::string_view, std::int64_t> slots;
+  std::map<std::string, std::int64_t> slots;  // a request is replaced, with its text
   for (PreparedRequest& request : record.requests) {
     const auto served = resources.find(request.devices.front().pool);
     if (served == resources.end()) continue;

@@ -61,7 +61,8 @@ TEST_F(DraSharing, ParametersOfAClaimAddVariables) {
   const auto parameters = [](const Json& value) {
     return Json::array({{{"opaque", {{"driver", kDraDriver}, {"parameters", value}}}}});
   };
-  StartDaemon(Serial("api = \"dra\"\nclaim_env = [\"BAUD_\"]"));
+  StartDaemon(Serial("api = \"dra\"\nclaim_env = [\"BAUD_\"]",
+                     "[resource.env]\nPORTS = \"/dev/serial{slot}\""));
   ASSERT_TRUE(daemon_->AwaitReady());
   CreateClass();
   const SimClaim good = CreateClaim("good", 1, parameters({{"env", {{"BAUD_RATE", "9600"}}}}));
