@@ -13,7 +13,7 @@ PoolHealth HealthOfPool(const NamedDevices& devices, std::string_view node_name)
   health.devices.reserve(snapshot.devices.size());
   for (const ListedDevice& listed : snapshot.devices) {
     std::string name = SliceDeviceName(listed.device->id);
-    if (devices.Find(name) == nullptr) continue;
+    if (devices.Find(name) != &listed) continue;  // another device has the name
     health.devices.push_back({std::move(name), listed.health, HealthMessage(listed.reason)});
   }
   return health;

@@ -73,8 +73,8 @@ TEST(ClaimSpec, NamesFileAndDevicesByUid) {
              {Response(), Response()});
   EXPECT_EQ(spec.kind, "patchbay.dev/claim");
   ASSERT_THAT(spec.devices, SizeIs(2));
-  EXPECT_THAT(spec.devices[0].name, MatchesRegex(Format("{}-a-[0-9a-f]{{8}}", kClaimUid)));
-  EXPECT_THAT(spec.devices[1].name, MatchesRegex(Format("{}-b-[0-9a-f]{{8}}", kClaimUid)));
+  EXPECT_THAT(spec.devices[0].name, MatchesRegex(Format("{}-a-[0-9a-f]{{16}}", kClaimUid)));
+  EXPECT_THAT(spec.devices[1].name, MatchesRegex(Format("{}-b-[0-9a-f]{{16}}", kClaimUid)));
 }
 
 /// Runtimes cache devices by name.
@@ -137,8 +137,8 @@ TEST(ClaimSpec, NamesTwoResourcesOfOneRequestDifferently) {
   other.resource = "example.com/other";
   const CdiSpec spec =
       SpecOf(PlanOf({PlannedFor("a", {Planned("x")}), other}), {Response(), Response()});
-  EXPECT_THAT(spec.devices[0].name, MatchesRegex(Format("{}-a-[0-9a-f]{{8}}", kClaimUid)));
-  EXPECT_THAT(spec.devices[1].name, MatchesRegex(Format("{}-a.2-[0-9a-f]{{8}}", kClaimUid)));
+  EXPECT_THAT(spec.devices[0].name, MatchesRegex(Format("{}-a-[0-9a-f]{{16}}", kClaimUid)));
+  EXPECT_THAT(spec.devices[1].name, MatchesRegex(Format("{}-a.2-[0-9a-f]{{16}}", kClaimUid)));
 }
 
 /// Runtimes reject a device without edits, and with it the whole file.

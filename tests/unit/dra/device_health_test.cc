@@ -34,12 +34,11 @@ TEST(HealthOfPool, HasPrintableMessagesOfAtMost1024Bytes) {
   EXPECT_EQ(health[1].message, R"(a\x1b[31m)");
 }
 
-TEST(HealthOfPool, LeavesOutDevicesWithoutADistinctName) {
+TEST(HealthOfPool, HasADeviceWhoseIdIsTheNameOfAnother) {
   const auto snapshot = SnapshotOf({Listed("A"), Listed("b")});
-  EXPECT_THAT(HealthOfPool(NamedDevices(snapshot), "node-1").devices, SizeIs(2));
-  const NamedDevices devices(SnapshotOf(
-      {Listed("A"), Listed(HealthOfPool(NamedDevices(snapshot), "n").devices[0].device)}));
-  EXPECT_THAT(HealthOfPool(devices, "node-1").devices, SizeIs(0));
+  const std::string name = HealthOfPool(NamedDevices(snapshot), "node-1").devices.at(0).device;
+  const NamedDevices devices(SnapshotOf({Listed("A"), Listed(name)}));
+  EXPECT_THAT(HealthOfPool(devices, "node-1").devices, SizeIs(2));
 }
 
 }  // namespace
