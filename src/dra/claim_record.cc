@@ -163,7 +163,7 @@ std::vector<PreparedDevice> AnswerFor(const PreparedClaim& prepared) {
   return answer;
 }
 
-std::vector<PreparedUse> UsesOf(const PreparedClaim& prepared, std::string file) {
+std::vector<PreparedUse> UsesOf(const PreparedClaim& prepared, const std::string& file) {
   std::vector<PreparedUse> uses;
   for (const PreparedRequest& request : prepared.requests) {
     for (const PlannedDevice& device : request.devices) {

@@ -51,7 +51,7 @@ Result<PreparedClaim> RecordFromJson(std::string_view text, std::string_view uid
 std::vector<PreparedDevice> AnswerFor(const PreparedClaim& prepared);
 
 /// Returns the devices for PlanClaims. `file` is that of the record.
-std::vector<PreparedUse> UsesOf(const PreparedClaim& prepared, std::string file = {});
+std::vector<PreparedUse> UsesOf(const PreparedClaim& prepared, const std::string& file = {});
 
 /// Returns whether a claim is prepared with the devices that are allocated to it, for the same
 /// requests and shares.

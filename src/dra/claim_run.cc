@@ -421,7 +421,7 @@ Status ClaimRun::Release() {
     TRY(Step("removing the CDI file"));
     TRY(store_.RemoveCdi(claim_.uid));
     TRY(Step("running the hook release"));
-    const Status released = RunHooks(std::move(plan.runs));
+    Status released = RunHooks(std::move(plan.runs));
     // A failed hook is reported by its runner, and does not keep the pod from ending. If it was
     // stopped because this process ends, it runs again after the restart.
     if (!released && environment_->is_ending) return released;

@@ -76,11 +76,6 @@ TEST_F(DraSharing, ParametersOfAClaimAddVariables) {
       kubelet_->PrepareClaims("pod-2", {CreateClaim("bad", 1, parameters({{"speed", 9600}}))});
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("\"speed\""));
-
-  const auto proxied = kubelet_->PrepareClaims(
-      "pod-3", {CreateClaim("proxied", 1, parameters({{"env", {{"HTTP_PROXY", "http://x"}}}}))});
-  ASSERT_FALSE(proxied);
-  EXPECT_THAT(proxied.error().message, HasSubstr("claim_env = [\"HTTP_PROXY\"]"));
 }
 
 TEST_F(DraSharing, AnExclusiveDraResourceTakesTheDeviceOfADevicePlugin) {
