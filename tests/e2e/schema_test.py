@@ -28,6 +28,7 @@ UNSEEN = [
     ("duplicate-section", "", "no schema compares two files"),
     ("unknown-variable", r"(?<!group_by = )['\"][^'\"]*{\w+}|group_by = '\w+'",
      "the variables depend on the matches"),
+    ("bad-env-name", "claim_env = ", "the beginning of a name is an ordinary string"),
     ("bad-format", "", "the type of a variable depends on the matches"),
     ("no-host-node", "", "only the matches determine whether devices have nodes"),
     ("not-with-source", "exclusive = true", "the key is in the resource, and the source is in its match"),
