@@ -5,6 +5,7 @@
 #include "model/container_paths.h"
 
 #include <algorithm>
+#include <compare>
 #include <tuple>
 #include <vector>
 
@@ -28,7 +29,7 @@ bool IsBefore(const PlacedPath& a, const PlacedPath& b) {
   const auto order = std::lexicographical_compare_three_way(
       a.path.begin(), a.path.end(), b.path.begin(), b.path.end(),
       [&](char x, char y) { return rank(x) <=> rank(y); });
-  if (order != 0) return order < 0;
+  if (std::is_neq(order)) return std::is_lt(order);
   return std::tie(a.kind, a.source, a.index) < std::tie(b.kind, b.source, b.index);
 }
 
