@@ -17,9 +17,8 @@ namespace {
 /// Returns whether `text` has the form of `picture`, in which "h" is a lower-case hexadecimal
 /// digit.
 bool HasForm(std::string_view text, std::string_view picture) {
-  return std::ranges::equal(text, picture, [](char c, char p) {
-    return p == 'h' ? IsDigit(c) || (c >= 'a' && c <= 'f') : c == p;
-  });
+  return std::ranges::equal(text, picture,
+                            [](char c, char p) { return p == 'h' ? IsLowerHex(c) : c == p; });
 }
 
 bool IsAnyText(std::string_view) { return true; }

@@ -11,6 +11,7 @@
 #include <random>
 #include <system_error>
 
+#include "base/ascii.h"
 #include "base/format.h"
 #include "base/hash.h"
 #include "base/path.h"
@@ -25,10 +26,7 @@ constexpr std::string_view kSuffix = ".sock";
 
 static_assert(kMaxKubeletDir + 1 + kMaxSocketName == kMaxSocketPath);
 
-bool IsHex(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
+bool IsHex(std::string_view text) { return std::all_of(text.begin(), text.end(), IsLowerHex); }
 
 struct NameParts {
   std::string_view hash;  ///< of the resource

@@ -216,7 +216,7 @@ TEST_P(PartitionExclusionTest, FilterForWhatThePatternFindsKeepsDisks) {
   EXPECT_THAT(Found("/dev/disk/by-id/ata-*", "/dev/disk/by-id/*-part*"),
               ElementsAre("ata-sda", "ata-sdb"));
   EXPECT_THAT(Found("/dev/sd*", "/dev/sd*[0-9]"), ElementsAre("sda", "sdb"));
-  // The label is no name that the pattern finds.
+  // The pattern does not match the label.
   EXPECT_THAT(Found("/dev/sd*", "/dev/disk/**/ROOT"), ElementsAre("sdb", "sdb1"));
 }
 
