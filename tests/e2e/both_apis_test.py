@@ -13,8 +13,8 @@ from support import EXAMPLES, SOURCE, Cluster, Daemon, run
 HOSTS = SOURCE / "tests/e2e/examples"
 # Prints the variables, the owner and mode of each node, and what opening it returns.
 SCRIPT = """env
-for node in %s; do
-  ls -ln $node
+for node in NODES; do
+  stat -c '%n %A %u %g %t %T' $node
   if error=$(head -c 0 $node 2>&1); then echo "$node opens"; else echo "$error"; fi
 done
 """
@@ -67,7 +67,7 @@ class BothApis(containers.TestCase):
         return json.loads(ran.stdout)
 
     def compare_containers(self, answer, claim, cdi_dir, root):
-        script = SCRIPT % " ".join(node["container_path"] for node in answer["devices"])
+        script = SCRIPT.replace("NODES", " ".join(node["container_path"] for node in answer["devices"]))
         for user in (0, 1000):
             given = []
             for api in ({"responses": [answer]}, {"responses": [], "claim": claim}):

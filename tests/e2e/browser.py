@@ -34,7 +34,7 @@ class Browser(support.Process):
         start = len(self.out.all())
         self.process.stdin.write(json.dumps(command) + "\n")
         self.process.stdin.flush()
-        _, line = self.out.wait("{", start=start, timeout=60)
+        _, line = self.out.wait("{", start=start, timeout=120)
         answer = json.loads(line)
         if "error" in answer:
             raise AssertionError(f"{command}: {answer['error']}")

@@ -67,7 +67,7 @@ class TestCase(support.TestCase):
         for name in ("bin", "dev", "proc", "tmp", "opt"):
             (rootfs / name).mkdir(parents=True)
         shutil.copy(shutil.which("busybox"), rootfs / "bin/busybox")
-        for applet in ("sh", "env", "head", "cat", "dd", "touch", "mknod", "echo", "ls", "wc"):
+        for applet in ("sh", "env", "head", "cat", "dd", "touch", "mknod", "echo", "ls", "stat", "wc"):
             os.symlink("busybox", rootfs / "bin" / applet)
         subprocess.run(["runc", "spec"], cwd=bundle, check=True)
         spec = json.loads((bundle / "config.json").read_text())

@@ -26,7 +26,7 @@ KUBELET_SIM_DRIVER = os.environ.get(
 CLUSTER_SIM_DRIVER = os.environ.get(
     "CLUSTER_SIM_DRIVER", str(SOURCE / "build/dev/tests/e2e/cluster_sim_driver"))
 EXAMPLES = sorted((SOURCE / "examples/configs").glob("*.toml"))
-PATIENCE = 20.0  # timeout in seconds for operations that normally take milliseconds
+PATIENCE = 60.0  # timeout in seconds for operations that normally take milliseconds
 SKIPPED = 77
 
 

@@ -76,24 +76,26 @@ name = "example.com/serial"
 // The other process of a rolling update writes there too.
 TEST_P(Limits, RescanReadsClaimsInAnUnwatchedDirectory) {
   tree_.CharDevice("dev/ttyUSB0");
-  const auto break_file = [&](const std::string& name) { tree_.File("cdi/" + name, "["); };
-  break_file("patchbay.dev-claim_first.json");
+  const auto break_record = [&](const std::string& uid) {
+    tree_.File(Format("plugins/patchbay.dev/claims/claim_{}.json", uid), "[");
+  };
+  break_record("first");
   StartKubelet();
   Process process(tree_, tree_.path("kubelet"),
                   Format("cdi_dir = \"{}\"\n{}", tree_.path("cdi"), Serial("api = \"dra\"")),
                   [] { return EnterLimited("max_inotify_watches", "0"); });
-  if (!process.AwaitLog("cannot watch the CDI files of claims; reading them at each rescan")) {
+  if (!process.AwaitLog("cannot watch the files of claims; reading them at each rescan")) {
     if (process.Wait(std::chrono::milliseconds(0)) == Process::kCannotEnter) {
       GTEST_SKIP() << "no user namespaces";
     }
     FAIL() << process.log();
   }
   EXPECT_THAT(process.log(), HasSubstr("(see fs.inotify.max_user_watches)"));
-  ASSERT_TRUE(process.AwaitLog("claim_first.json: the CDI file")) << process.log();
+  ASSERT_TRUE(process.AwaitLog("claim_first.json")) << process.log();
   // More than the reads at the start can find.
-  for (const char* name : {"second", "third", "fourth", "fifth"}) {
-    break_file(Format("patchbay.dev-claim_{}.json", name));
-    ASSERT_TRUE(process.AwaitLog(Format("claim_{}.json: the CDI file", name))) << process.log();
+  for (const char* uid : {"second", "third", "fourth", "fifth"}) {
+    break_record(uid);
+    ASSERT_TRUE(process.AwaitLog(Format("claim_{}.json", uid))) << process.log();
   }
 }
 

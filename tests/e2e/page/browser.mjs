@@ -27,7 +27,7 @@ async function open({ open: url, width = 1280, height = 800, dark = false, scrip
     locale: "en-GB", timezoneId: "UTC",
   });
   page = await context.newPage();
-  page.setDefaultTimeout(15000);
+  page.setDefaultTimeout(60000);
   problems = [];
   const origin = new URL(url).origin;
   page.on("console", (message) => {
