@@ -126,12 +126,16 @@ Result<std::vector<Inspection>> RunScan(const Model& model, const InspectOptions
   const HostRoot host(model.daemon.host_root);
   const ResourceSpecs specs = ResourcesFor(model, options.node_name);
   std::vector<Inspection> inspections;
+  const auto budget = std::make_shared<ScanBudget>();
+  std::vector<std::shared_ptr<ScanCache>> caches;  // have what the inspections need of the budget
   for (const auto& spec : specs) {
     if (!options.resource.empty() && spec->name != options.resource) continue;
     const ScanRequest request{.node_name = options.node_name,
                               .exclusive_above = ExclusiveResourcesAbove(*spec, specs),
                               .wanted_path = options.path,
-                              .report = options.report};
+                              .report = options.report,
+                              .budget = budget};
+    caches.push_back(request.cache);
     Discovery discovery = Discover(*spec, host, request);
     std::vector<MatchReport> reports = std::move(discovery.reports);
     Inventory inventory(spec, options.node_name);

@@ -38,8 +38,9 @@ std::vector<Template> CompileArgv(const TemplateList& list, std::string_view exa
 /// Compiles the kind of probe of [resource.health].
 class HealthCompiler {
  public:
-  HealthCompiler(const HealthDraft& draft, const Scope& scope, Reporter& reporter)
-      : draft_(draft), scope_(scope), reporter_(reporter) {}
+  HealthCompiler(const HealthDraft& draft, const Scope& scope, PatternBudget& budget,
+                 Reporter& reporter)
+      : draft_(draft), scope_(scope), budget_(budget), reporter_(reporter) {}
 
   std::optional<ProbeKind> Kind(bool devices_have_nodes) {
     const bool opens = draft_.open && draft_.open->value;
@@ -96,17 +97,14 @@ class HealthCompiler {
     }
     if (!path) return std::nullopt;
     if (draft_.equals) return FileProbe{std::move(*path), draft_.equals->value};
-    auto pattern = TextPattern::Compile(draft_.matches->value);
-    if (!pattern) {
-      reporter_.Report(Code::kBadRegex, draft_.matches->At(pattern.error().offset),
-                       pattern.error().message, "use RE2 syntax");
-      return std::nullopt;
-    }
+    auto pattern = CompileTextPattern(*draft_.matches, budget_, reporter_);
+    if (!pattern) return std::nullopt;
     return FileProbe{std::move(*path), std::move(*pattern)};
   }
 
   const HealthDraft& draft_;
   const Scope& scope_;
+  PatternBudget& budget_;
   Reporter& reporter_;
 };
 
@@ -124,8 +122,9 @@ std::optional<HookSpec> CompileHook(const std::optional<D>& draft, std::string_v
 }  // namespace
 
 std::optional<ProbeSpec> CompileHealth(const HealthDraft& draft, const Scope& devices,
-                                       bool devices_have_nodes, Reporter& reporter) {
-  auto kind = HealthCompiler(draft, devices, reporter).Kind(devices_have_nodes);
+                                       bool devices_have_nodes, PatternBudget& budget,
+                                       Reporter& reporter) {
+  auto kind = HealthCompiler(draft, devices, budget, reporter).Kind(devices_have_nodes);
   if (!kind) return std::nullopt;
   ProbeSpec probe = draft.spec;
   probe.kind = std::move(*kind);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "config/draft.h"
+#include "config/patterns.h"
 #include "config/reporter.h"
 #include "config/variable_scope.h"
 #include "model/spec.h"
@@ -13,7 +14,8 @@ namespace patchbay {
 /// not apply to that kind, and malformed values. `devices_have_nodes` is false if no device of the
 /// resource can have a device node. Returns none if there is no usable probe.
 std::optional<ProbeSpec> CompileHealth(const HealthDraft& draft, const Scope& devices,
-                                       bool devices_have_nodes, Reporter& reporter);
+                                       bool devices_have_nodes, PatternBudget& budget,
+                                       Reporter& reporter);
 
 /// Compiles [resource.hooks] into `spec`. `devices` contains the variables of a device,
 /// `containers` those of a device in a container.

@@ -23,89 +23,6 @@
 namespace patchbay {
 namespace {
 
-std::string HintOnGlob(std::string_view text, std::size_t offset) {
-  if (!text.starts_with('/')) return "use an absolute path, as in /dev/ttyUSB*";
-  if (offset < text.size() && text[offset] == '.')
-    return "write the path without . and .. components";
-  return "supported: *, ?, [a-z], {a,b} and **; a backslash escapes the next character";
-}
-
-std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporter& reporter) {
-  auto glob = Glob::Compile(text.value);
-  if (!glob) {
-    reporter.Report(Code::kBadGlob, text.At(glob.error().offset), glob.error().message,
-                    HintOnGlob(text.value, glob.error().offset));
-    return std::nullopt;
-  }
-  if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
-    reporter.Report(Code::kMatchesNothing, text.At(text.value.size() - 1),
-                    "a path cannot end with a slash", "remove the slash");
-    return std::nullopt;
-  }
-  if (glob->alternatives().size() > budget.left) {
-    reporter.Report(Code::kBadGlob, text.place, "the configuration has too many patterns",
-                    "use wildcards instead of single names");
-    return std::nullopt;
-  }
-  budget.left -= glob->alternatives().size();
-  WarnOfVariableInGlob(text, reporter);
-  return std::move(*glob);
-}
-
-/// Returns the globs of a list, or none if one of them is invalid.
-std::optional<std::vector<Glob>> CompileGlobs(const OneOrMore& list, PatternBudget& budget,
-                                              Reporter& reporter) {
-  std::vector<Glob> globs;
-  for (const Text& text : list.items) {
-    if (auto glob = CompileGlob(text, budget, reporter)) globs.push_back(std::move(*glob));
-  }
-  if (globs.size() != list.items.size()) return std::nullopt;
-  return globs;
-}
-
-void CheckCaptureNames(const Text& text, const Regex& regex, Reporter& reporter) {
-  const std::vector<Variable> builtin = SuppliedBy(MatchSpec());
-  for (const std::string& name : regex.capture_names()) {
-    const bool taken = std::any_of(builtin.begin(), builtin.end(),
-                                   [&](const Variable& v) { return v.name == name; });
-    if (!taken) continue;
-    const auto at = text.value.find("<" + name + ">");
-    reporter.Report(Code::kReservedVariable, text.At(at == std::string::npos ? 0 : at + 1),
-                    Format("\"{}\" is a built-in variable of every device", name),
-                    "rename the group");
-  }
-}
-
-std::string HintOnRegex(std::string_view text) {
-  if (text.starts_with('^')) return "it always matches the whole path: remove ^ and $";
-  if (!text.starts_with('/')) return "start with the directory, as in '/dev/tty(USB|ACM)\\d+'";
-  return "use RE2 syntax; in single quotes, backslashes need no escaping";
-}
-
-std::optional<Regex> CompileRegex(const Text& text, Reporter& reporter) {
-  auto regex = Regex::Compile(text.value);
-  if (!regex) {
-    reporter.Report(Code::kBadRegex, text.At(regex.error().offset), regex.error().message,
-                    HintOnRegex(text.value));
-    return std::nullopt;
-  }
-  const std::string& directory = regex->fixed_directory();
-  for (const std::string_view invalid_part : {"//", "/./", "/../"}) {
-    if (directory.find(invalid_part) == std::string::npos) continue;
-    const auto at = text.value.find(invalid_part);
-    reporter.Report(Code::kMatchesNothing, text.At(at == std::string::npos ? 0 : at),
-                    Format("the path of a device cannot contain \"{}\"", invalid_part));
-    return std::nullopt;
-  }
-  if (text.value.ends_with('/')) {
-    reporter.Report(Code::kMatchesNothing, text.At(text.value.size() - 1),
-                    "a path cannot end with a slash", "name the files below it: …/.+");
-    return std::nullopt;
-  }
-  CheckCaptureNames(text, *regex, reporter);
-  return std::move(*regex);
-}
-
 std::optional<Source> CompilePathSource(const MatchDraft& draft, MatchSpec&, PatternBudget& budget,
                                         Reporter& reporter) {
   if (draft.path->items.empty()) {
@@ -114,13 +31,13 @@ std::optional<Source> CompilePathSource(const MatchDraft& draft, MatchSpec&, Pat
     return std::nullopt;
   }
   auto globs = CompileGlobs(*draft.path, budget, reporter);
-  if (!globs) return std::nullopt;
+  if (!globs || !CheckBeginnings(*globs, *draft.path, reporter)) return std::nullopt;
   return PathSource{std::move(*globs)};
 }
 
-std::optional<Source> CompileRegexSource(const MatchDraft& draft, MatchSpec&, PatternBudget&,
+std::optional<Source> CompileRegexSource(const MatchDraft& draft, MatchSpec&, PatternBudget& budget,
                                          Reporter& reporter) {
-  auto regex = CompileRegex(*draft.regex, reporter);
+  auto regex = CompileRegex(*draft.regex, budget, reporter);
   if (!regex) return std::nullopt;
   return RegexSource{std::move(*regex)};
 }

@@ -224,7 +224,8 @@ ResourceSpec CompileResource(const ResourceDraft& draft, const DaemonSpec& daemo
   }
   const Scope devices = DeviceScope(spec.matches, complete);
   if (draft.health) {
-    spec.health = CompileHealth(*draft.health, devices, !complete || HasNodes(spec), reporter);
+    spec.health =
+        CompileHealth(*draft.health, devices, !complete || HasNodes(spec), budget, reporter);
   }
   if (draft.hooks) CompileHooks(*draft.hooks, devices, containers, reporter, spec);
   CompileDraKeys(draft, daemon, devices, reporter, spec);

@@ -134,6 +134,7 @@ class Daemon {
   ResourceSpecs wanted_;     ///< in force; the resources of this node
   ResourceSpecs specs_;      ///< the same, without those whose name is still taken
   const HostRoot host_;
+  const std::shared_ptr<ScanBudget> scan_budget_ = std::make_shared<ScanBudget>();
   // The pools outlive everything that has jobs in them or reads their state.
   ThreadPool scanner_;
   ThreadPool commands_;

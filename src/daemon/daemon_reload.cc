@@ -325,7 +325,8 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
           loop_, servers_, rpc_, log_, AllocationHost{host_, options_.node_name, spec_.cdi_dir},
           spec_.kubelet_dir, options_.run, servers_made_, kubelet_connection_, pending_calls_},
       pod_resources_,
-      dra_.get()};
+      dra_.get(),
+      scan_budget_};
   auto observer = metrics_.AddResource(entry.spec->name);
   return std::make_unique<ResourceController>(
       deps, std::move(entry), std::make_shared<const Cancellation>(std::move(cancellation)),

@@ -5,6 +5,8 @@
 
 #include "daemon/dra_service.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -68,6 +70,7 @@ class DraService::Observer : public DriverObserver {
 Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps, Options options,
                                                        Events events) {
   const DriverSockets sockets = TRY(SocketsOf(options.instance));
+  prctl(PR_SET_DUMPABLE, 0);  // a core dump would have the token for the API server
   std::unique_ptr<DraService> service(
       new DraService(deps, std::move(options), sockets.data, std::move(events)));
   DraService* const self = service.get();

@@ -37,6 +37,7 @@ class ResourceController {
     ResourcePlugin::Dependencies plugin;
     std::weak_ptr<PodResources> pod_resources = {};  ///< expired if disabled
     DraService* dra = nullptr;  ///< of resources with `api = "dra"`; may be null without them
+    std::shared_ptr<ScanBudget> scan_budget = std::make_shared<ScanBudget>();  ///< of all resources
   };
   struct Events {
     /// A scan of the host ended: the directories whose watches it added, and true if directories()

@@ -52,6 +52,7 @@ void ResourceController::StartScan() {
                             .report = before == nullptr || before->devices.empty(),
                             .names_found = false,
                             .cache = scan_cache_,
+                            .budget = deps_.scan_budget,
                             .cancellation = cancellation_};
   std::optional<DirWatch::Adder> adder;
   if (deps_.watch != nullptr) adder = deps_.watch->adder();

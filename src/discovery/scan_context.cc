@@ -336,24 +336,30 @@ void ScanContext::AddCandidate(Device found, std::string identity, std::string s
   found.match = match_index_;
   Candidate::Draft draft{std::make_shared<Device>(std::move(found)), std::move(identity),
                          std::move(syspath)};
-  Candidate candidate{draft.device, &draft};
-  if (RejectIfFull(candidate)) return;
-  candidate.draft = &drafts_.emplace_back(std::move(draft));
-  candidates_.push_back(std::move(candidate));
+  if (!Take(ScanShare::kDevice, Candidate{draft.device, &draft}.label())) return;
+  drafts_.push_back(std::move(draft));
+  candidates_.push_back({drafts_.back().device, &drafts_.back()});
 }
 
 void ScanContext::AddKnownDevice(const std::shared_ptr<const Device>& device) {
   Candidate candidate{device};
-  if (!RejectIfFull(candidate)) candidates_.push_back(std::move(candidate));
+  if (Take(ScanShare::kDevice, candidate.label())) candidates_.push_back(std::move(candidate));
 }
 
-/// Rejects the candidate if the resource has as many as it can have. Returns whether it did.
-bool ScanContext::RejectIfFull(const Candidate& candidate) {
-  if (candidates_.size() < kMaxCandidates) return false;
+/// Returns whether the scan may use so much memory. If not, it ends: rejects the path, and neither
+/// lists nor adds anything more.
+bool ScanContext::Take(std::size_t bytes, const std::string& path) {
+  if (is_over_budget_) return false;
+  if (request_.cache->share.Take(bytes)) return true;
+  is_over_budget_ = true;
   ++unreadable_;
-  Reject(candidate.label(), RejectReason::kLimit,
-         Format("the resource has more than {} devices", kMaxCandidates));
-  return true;
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  Reject(path, RejectReason::kLimit,
+         Format("this and all that follows is not searched: the patterns of one resource may find "
+                "what needs {} MiB of memory, those of all resources {} MiB; search fewer "
+                "directories, or match fewer files",
+                ScanShare::kMax / kMiB, ScanBudget::kTotal / kMiB));
+  return false;
 }
 
 void ScanContext::RejectOnce(const std::string& path, RejectReason reason, std::string detail) {

@@ -37,8 +37,7 @@ struct NodeMatch {
 /// see discovery/sources.h. Belongs to one thread; calls may block.
 class ScanContext {
  public:
-  /// The maximum number of candidates and rejections of one resource.
-  static constexpr std::size_t kMaxCandidates = 100'000;
+  /// The maximum number of rejections of one resource.
   static constexpr std::size_t kMaxRejections = 1'000;
 
   /// All must outlive the object. `spec` is the entry of the resource, if the cache may keep its
@@ -53,7 +52,10 @@ class ScanContext {
                }),
         ancestries_(sysfs_),
         last_listings_(std::exchange(request.cache->listings, {})),
-        is_for_spec_of_cache_(spec != nullptr && spec == request.cache->spec.get()) {}
+        is_for_spec_of_cache_(spec != nullptr && spec == request.cache->spec.get()) {
+    request.cache->share.Begin(request.budget);
+  }
+  ~ScanContext() { request_.cache->share.Trim(); }
   ScanContext(const ScanContext&) = delete;
   ScanContext& operator=(const ScanContext&) = delete;
 
@@ -70,9 +72,9 @@ class ScanContext {
 
   /// Returns the entries of a directory, ordered by IdLess, and watches it. If it does not exist,
   /// returns none and watches the nearest existing ancestor. Reports a directory that cannot be
-  /// read. `source` and `pattern` determine `wanted` in this match; `pattern` is reported. The
-  /// entries of an unchanged directory are those of the last scan. The result is valid during the
-  /// scan.
+  /// read, or for which the budget has no memory. `source` and `pattern` determine `wanted` in this
+  /// match; `pattern` is reported. The entries of an unchanged directory are those of the last
+  /// scan. The result is valid during the scan.
   const std::vector<HostEntry>& List(const std::string& directory, const std::string& source,
                                      const std::string& pattern,
                                      const std::function<bool(const std::string&)>& wanted);
@@ -125,7 +127,7 @@ class ScanContext {
   /// it has one.
   void AddNode(const std::string& path, const HostEntry* entry, NamedValues captures,
                std::string identity);
-  /// Adds a device without its ID for the current match; beyond the limit, rejects it. `identity`
+  /// Adds a device without its ID for the current match; beyond the budget, rejects it. `identity`
   /// is the text of the default ID, `syspath` that of a sysfs device without nodes.
   void AddCandidate(Device found, std::string identity, std::string syspath = {});
   /// Adds a rejection for the current match. `detail` is the reason in words.
@@ -161,7 +163,8 @@ class ScanContext {
                                  const std::string& pattern,
                                  const std::function<bool(const std::string&)>& wanted);
   void AddKnownDevice(const std::shared_ptr<const Device>& device);
-  bool RejectIfFull(const Candidate& candidate);
+  bool Take(std::size_t bytes, const std::string& path);
+  bool TakeListing(const std::string& directory, const ScanCache::Listing& listing);
   void WatchNearestExisting(std::string directory);
   void WatchLinks(std::string path);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
@@ -198,6 +201,7 @@ class ScanContext {
       watched_links_;  ///< paths that may contain links and are watched already
   std::pair<std::string, std::string> last_directory_;  ///< as requested, and resolved
   std::size_t unreadable_ = 0;
+  bool is_over_budget_ = false;
 };
 
 }  // namespace patchbay

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "discovery/command_output.h"
+#include "discovery/scan_budget.h"
 #include "model/snapshot.h"
 #include "os/host_root.h"
 #include "os/subprocess.h"
@@ -40,6 +41,7 @@ struct ScanCache {
   /// that determines the devices.
   using ListingKey = std::tuple<std::size_t, std::string, std::string, std::string>;
 
+  ScanShare share;
   std::map<std::size_t, Command> commands;  ///< by match
   std::map<ListingKey, Listing> listings;   ///< of the last scan only
   /// The entry that the devices of listings are for. A scan for any other keeps and reuses none.
@@ -78,6 +80,8 @@ struct ScanRequest {
   bool report = false;           ///< report everything that the scan saw
   bool names_found = true;       ///< name the devices in the report, instead of only counting them
   std::shared_ptr<ScanCache> cache = std::make_shared<ScanCache>();
+  /// Of all resources whose results are kept.
+  std::shared_ptr<ScanBudget> budget = std::make_shared<ScanBudget>();
   std::shared_ptr<const Cancellation> cancellation = {};  ///< of commands; may be null
 };
 

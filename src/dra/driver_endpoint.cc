@@ -1,6 +1,5 @@
 // One job at a time runs in the pool: it starts servers, or compares the sockets with those that
-// were created. A change of the directories or a slow timer requests a comparison, and only its
-// result counts. Servers that must stop before others start are passed to the job that starts them.
+// were created. Servers that must stop before others start are passed to the job that starts them.
 //
 // dra.sock exists before the registration socket, because the kubelet connects to it as soon as it
 // finds the other; at the end the registration socket is removed first.
@@ -24,16 +23,12 @@
 namespace patchbay {
 namespace {
 
-/// The time between comparisons without an event.
+/// The time between comparisons, and between attempts.
 constexpr std::chrono::seconds kCheckInterval{10};
 /// The time after which the directories count as hanging.
 constexpr std::chrono::seconds kHangLimit{10};
 /// Only the kubelet and its administrators need the driver's directory.
 constexpr mode_t kDataMode = 0750;
-
-SocketIds IdsOf(const DriverSockets& sockets) {
-  return {SocketIdentity(sockets.dra), SocketIdentity(sockets.registration)};
-}
 
 /// Fails with kNotFound if the directory that the kubelet watches does not exist.
 Status CheckRegistry(const std::string& registry) {
@@ -103,7 +98,6 @@ struct DriverEndpoint::StartRequest {
   std::shared_ptr<const HealthList> health;
   OnDriverRegistration on_status;
   std::shared_ptr<Servers> old;  ///< to stop first
-  bool needs_driver = true;      ///< false: its server keeps running
 
   Status Run(Servers& servers, std::vector<std::string>& swept) const {
     old->registration.reset();
@@ -111,16 +105,13 @@ struct DriverEndpoint::StartRequest {
     TRY(CheckRegistry(sockets.registry));
     TRY(CreateDataDir(sockets.data));
     swept = SweepStaleSockets(instance, sockets);
-    if (needs_driver) {
-      TRY(CheckReplaceable(sockets.dra));
-      servers.driver = TRY(DriverServer::Start(rpc, sockets.dra, backend, health));
-      servers.ids.dra = SocketIdentity(sockets.dra);
-    }
+    TRY(CheckReplaceable(sockets.dra));
+    servers.driver = TRY(DriverServer::Start(rpc, sockets.dra, backend, health));
     TRY(CheckReplaceable(sockets.registration));
     servers.registration = TRY(UnixServer::Start(
         rpc, sockets.registration,
         RegistrationHandlers(instance.driver, sockets.dra, backend.observer, on_status)));
-    servers.ids.registration = SocketIdentity(sockets.registration);
+    servers.ids = IdsOf(sockets);
     return {};
   }
 };
@@ -158,33 +149,40 @@ DriverEndpoint::~DriverEndpoint() {
 
 void DriverEndpoint::Start() {
   ScheduleResend();
-  WatchSockets();
+  StartServers();
 }
 
-/// Watches the sockets before they exist, so that no change is missed, and then starts the servers.
-void DriverEndpoint::WatchSockets() {
-  auto watch = PathWatch::Create(deps_.loop, deps_.pool, {sockets_.dra, sockets_.registration},
-                                 [this] { CheckSockets(); });
-  if (!watch) {
-    deps_.log.Warning("cannot watch the driver's sockets; polling them",
-                      {{"driver", instance_.driver}, {"reason", watch.error().message}});
-    return StartServers();
-  }
-  watch_ = *std::move(watch);
-  watch_->Watch([this] { StartServers(); });
+DriverEndpoint::SocketIds DriverEndpoint::IdsOf(const DriverSockets& sockets) {
+  return {SocketIdentity(sockets.dra), SocketIdentity(sockets.registration)};
 }
 
-/// Starts the servers that do not run. Stops a registration server that runs without the other.
-void DriverEndpoint::StartServers() {
+void DriverEndpoint::BeginJob() {
   is_busy_ = true;
+  check_ = Subscription();
   hang_limit_ = deps_.loop.After(kHangLimit, [this] {
+    is_hanging_ = true;
     const std::string reason = Format("{} or {} is not responding; check the file systems there",
                                       sockets_.data, sockets_.registry);
-    deps_.log.Warning("driver sockets cannot be created",
+    deps_.log.Warning("driver sockets cannot be accessed",
                       {{"driver", instance_.driver}, {"reason", reason}});
     backend_.observer->OnSockets(Fail(ErrorKind::kUnavailable, reason));
   });
-  retry_ = Subscription();
+}
+
+/// Returns false if the endpoint was to end meanwhile, which it then does.
+bool DriverEndpoint::EndJob() {
+  is_busy_ = false;
+  hang_limit_ = Subscription();
+  if (!on_ended_) return true;
+  End(std::exchange(on_ended_, nullptr));
+  return false;
+}
+
+/// Stops the servers that run, and starts both.
+void DriverEndpoint::StartServers() {
+  BeginJob();
+  is_serving_ = false;
+  if (servers_.driver) servers_.driver->BeginStop();
   auto on_registration = lifetime_.Guard([this](const Status& status) { OnRegistration(status); });
   StartRequest request{
       deps_.rpc,
@@ -195,49 +193,42 @@ void DriverEndpoint::StartServers() {
       [&loop = deps_.loop, on_registration](const Status& status) {
         loop.Post([on_registration, status]() mutable { on_registration(status); });
       },
-      std::make_shared<Servers>(),
-      servers_.driver == nullptr};
-  request.old->registration = std::move(servers_.registration);
+      std::make_shared<Servers>(std::exchange(servers_, {}))};
   deps_.pool.Run(
       deps_.loop,
       [request = std::move(request)] {
         auto started = std::make_shared<Started>();
         started->health = request.health;
         started->status = request.Run(started->servers, started->swept);
-        if (!started->status) started->removed_mount = RemovedMountOf(request.sockets);
+        if (!started->status) {
+          started->servers = {};
+          started->removed_mount = RemovedMountOf(request.sockets);
+        }
         return started;
       },
       lifetime_.Guard([this](const std::shared_ptr<Started>& started) { OnStarted(*started); }));
 }
 
 void DriverEndpoint::OnStarted(Started& started) {
-  is_busy_ = false;
-  hang_limit_ = Subscription();
   for (const std::string& socket : started.swept) {
     deps_.log.Info("removed stale socket of an earlier run", {{"socket", socket}});
   }
-  if (started.servers.driver) {
-    servers_.driver = std::move(started.servers.driver);
-    servers_.ids.dra = std::move(started.servers.ids.dra);
-    if (health_ != started.health) servers_.driver->OfferHealth(health_);
-  }
-  servers_.registration = std::move(started.servers.registration);
-  servers_.ids.registration = std::move(started.servers.ids.registration);
-  if (on_ended_) return End(std::exchange(on_ended_, nullptr));
+  servers_ = std::move(started.servers);
+  if (!EndJob()) return;
+  is_hanging_ = false;
   if (started.removed_mount) {
     const std::string reason = RemovedMountReason(*started.removed_mount);
     backend_.observer->OnSockets(Fail(ErrorKind::kPrecondition, reason));
     return events_.on_dead(reason);
   }
   if (!started.status) return OnFailure(started.status.error());
+  if (health_ != started.health) servers_.driver->OfferHealth(health_);
   is_serving_ = true;
-  pause_.OnStarted(deps_.loop.Now());
   last_failure_.clear();
-  is_missing_registry_ = false;
   deps_.log.Info("driver sockets created; the kubelet can register the driver",
                  {{"driver", instance_.driver}, {"socket", sockets_.registration}});
   backend_.observer->OnSockets({});
-  CheckSockets();
+  ScheduleCheck();
 }
 
 void DriverEndpoint::OnFailure(const Error& error) {
@@ -247,59 +238,28 @@ void DriverEndpoint::OnFailure(const Error& error) {
     deps_.log.Warning("driver sockets cannot be created; retrying",
                       {{"driver", instance_.driver}, {"reason", error.message}});
   }
-  is_missing_registry_ = error.kind == ErrorKind::kNotFound;
-  RestartLater();
+  check_ = deps_.loop.After(kCheckInterval, [this] { StartServers(); });
 }
 
-void DriverEndpoint::RestartLater() {
-  is_serving_ = false;
-  retry_ = deps_.loop.After(pause_.OnFailure(deps_.loop.Now()), [this] { StartServers(); });
-}
-
-/// Compares the sockets now, or when the running job has ended.
 void DriverEndpoint::CheckSockets() {
-  if (on_ended_ || has_ended_) return;
-  if (is_busy_) {
-    check_pending_ = true;
-    return;
-  }
-  check_pending_ = false;
-  // While nothing is served, only the directory of the kubelet is awaited: the changes of other
-  // failures are those of the attempts themselves.
-  if (!is_serving_) {
-    if (is_missing_registry_) StartServers();
-    return;
-  }
-  is_busy_ = true;
-  check_ = Subscription();
+  BeginJob();
   deps_.pool.Run(
       deps_.loop, [sockets = sockets_] { return IdsOf(sockets); },
       lifetime_.Guard([this](const SocketIds& found) { OnChecked(found); }));
 }
 
 void DriverEndpoint::OnChecked(const SocketIds& found) {
-  is_busy_ = false;
-  if (on_ended_) return End(std::exchange(on_ended_, nullptr));
-  const Restart restart = RestartFor(servers_.ids, found);
-  if (restart == Restart::kNone) {
-    ScheduleCheck();
-    if (check_pending_) CheckSockets();
-    return;
+  if (!EndJob()) return;
+  if (found == servers_.ids) {
+    if (std::exchange(is_hanging_, false)) backend_.observer->OnSockets({});
+    return ScheduleCheck();
   }
-  const std::string& lost =
-      restart == Restart::kRegistration ? sockets_.registration : sockets_.dra;
+  const std::string& lost = found.dra == servers_.ids.dra ? sockets_.registration : sockets_.dra;
   deps_.log.Warning("driver socket was deleted; creating it again",
                     {{"driver", instance_.driver}, {"socket", lost}});
   backend_.observer->OnSockets(Fail(
       ErrorKind::kUnavailable, Format("{} was deleted; check what deletes sockets there", lost)));
-  if (restart == Restart::kRegistration) return RestartLater();
-  is_busy_ = true;
-  is_serving_ = false;
-  StopServers(lifetime_.Guard([this] {
-    is_busy_ = false;
-    if (on_ended_) return End(std::exchange(on_ended_, nullptr));
-    RestartLater();
-  }));
+  StartServers();
 }
 
 void DriverEndpoint::ScheduleCheck() {
@@ -345,10 +305,8 @@ void DriverEndpoint::End(std::function<void()> done) {
   }
   has_ended_ = true;
   is_serving_ = false;
-  retry_ = Subscription();
   check_ = Subscription();
   resend_ = Subscription();
-  watch_.reset();
   StopServers(lifetime_.Guard([done = std::move(done)] { done(); }));
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/log.h"
@@ -9,17 +11,19 @@
 #include "dra/driver_server.h"
 #include "dra/driver_sockets.h"
 #include "dra/health_list.h"
-#include "dra/restart_policy.h"
 #include "os/loop.h"
-#include "os/path_watch.h"
 #include "os/thread_pool.h"
 #include "rpc/unix_server.h"
 
 namespace patchbay {
 
-/// Serves one driver to the kubelet: creates its sockets, re-creates those that are deleted, and
-/// keeps the health of its devices known. The kubelet finds the sockets by itself, also after it
-/// restarts. RestartFor and RestartPause decide; this class acts.
+/// The kubelet regards a device as unknown if it was not in a list for 30 seconds, so the list is
+/// sent again after this time.
+inline constexpr std::chrono::seconds kHealthResendInterval{10};
+
+/// Serves one driver to the kubelet: creates its sockets, and keeps the health of its devices
+/// known. The kubelet finds the sockets by itself, also after it restarts. Every ten seconds,
+/// sockets that were deleted, or could not be created, are created again.
 ///
 /// Belongs to the loop thread. Servers start and stop in the pool.
 class DriverEndpoint {
@@ -67,7 +71,13 @@ class DriverEndpoint {
   bool is_serving() const { return is_serving_; }
 
  private:
-  /// The running servers. `registration` is stopped first and started last.
+  /// The identities of the sockets, see SocketIdentity; nothing for a missing one.
+  struct SocketIds {
+    std::optional<std::string> dra;
+    std::optional<std::string> registration;
+    bool operator==(const SocketIds&) const = default;
+  };
+  /// The running servers, both or none. `registration` is stopped first and started last.
   struct Servers {
     std::unique_ptr<DriverServer> driver;
     std::unique_ptr<UnixServer> registration;
@@ -78,13 +88,14 @@ class DriverEndpoint {
 
   DriverEndpoint(const Dependencies& deps, DriverInstance instance, DriverSockets sockets,
                  DriverServer::Backend backend, Events events);
-  void WatchSockets();
+  static SocketIds IdsOf(const DriverSockets& sockets);
+  void BeginJob();
+  bool EndJob();
   void StartServers();
   void OnStarted(Started& started);
   void OnFailure(const Error& error);
   void CheckSockets();
   void OnChecked(const SocketIds& found);
-  void RestartLater();
   void ScheduleCheck();
   void ScheduleResend();
   void OnRegistration(const Status& status);
@@ -95,20 +106,16 @@ class DriverEndpoint {
   const DriverSockets sockets_;
   const DriverServer::Backend backend_;
   const Events events_;
-  std::unique_ptr<PathWatch> watch_;  ///< null if nothing can be watched
   Servers servers_;
-  bool is_serving_ = false;  ///< both servers run
-  RestartPause pause_;
+  bool is_serving_ = false;     ///< both servers run
   bool is_busy_ = false;        ///< a job that starts servers or checks sockets is in the pool
-  bool check_pending_ = false;  ///< something changed since that job began
-  bool is_missing_registry_ = false;  ///< the servers start when the directory appears
-  std::string last_failure_;          ///< of a start, since the last one that succeeded
-  std::string last_rejection_;        ///< of the registration, since the last one that succeeded
+  bool is_hanging_ = false;     ///< that job exceeded its limit
+  std::string last_failure_;    ///< of a start, since the last one that succeeded
+  std::string last_rejection_;  ///< of the registration, since the last one that succeeded
   std::shared_ptr<const HealthList> health_;  ///< as published last
   std::size_t left_out_ = 0;                  ///< devices without room in that list
   std::function<void()> on_ended_;            ///< set while ending
   bool has_ended_ = false;
-  Subscription retry_;
   Subscription hang_limit_;
   Subscription check_;
   Subscription resend_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -100,14 +101,49 @@ RpcHandler UnprepareHandler(const DriverServer::Backend& backend) {
                                          &ClaimService::Unprepare);
 }
 
+/// The numbers of the API, which are the same in both versions.
+int HealthNumber(const std::optional<Health>& health) {
+  if (!health) return ::v1::UNKNOWN;
+  return *health == Health::kHealthy ? ::v1::HEALTHY : ::v1::UNHEALTHY;
+}
+
+/// Returns the message of a list that is sent now: the kubelet compares the time with its clock.
+template <class Response>
+grpc::ByteBuffer HealthBytes(const HealthList& list) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
+                           std::chrono::system_clock::now().time_since_epoch())
+                           .count();
+  Response response;
+  response.mutable_devices()->Reserve(static_cast<int>(list.size()));
+  for (const auto& pool : list.pools) {
+    for (const PublishedHealth& device : pool->devices) {
+      auto& out = *response.add_devices();
+      out.mutable_device()->set_pool_name(pool->pool);
+      out.mutable_device()->set_device_name(device.device);
+      out.set_health(static_cast<decltype(out.health())>(HealthNumber(device.health)));
+      out.set_last_updated_time(seconds);
+      out.set_message(device.message);
+    }
+  }
+  return Serialize(response);
+}
+
 template <class Request, class Response>
 RpcHandler HealthHandler(HealthStreams& streams) {
   return HandlerOf<Request>(kMaxClaimRequestBytes, [&streams](ServerCall& call, const auto&) {
-    streams.Open<Response>(call);
+    streams.Open(call, &HealthBytes<Response>);
   });
 }
 
 }  // namespace
+
+HealthStreams::Events HealthStreamEvents(std::shared_ptr<DriverObserver> observer) {
+  return {.on_change = [observer](int open, bool) { observer->OnHealthStreams(open); },
+          .on_ended =
+              [observer](std::string_view code, std::chrono::nanoseconds lasted) {
+                observer->OnRpc(DriverRpc::kNodeWatchResources, code, lasted);
+              }};
+}
 
 RpcHandlers DriverServer::Handlers(const Backend& backend, HealthStreams& streams) {
   return {

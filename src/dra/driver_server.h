@@ -7,11 +7,17 @@
 #include "base/result.h"
 #include "dra/claim_service.h"
 #include "dra/driver_observer.h"
-#include "dra/health_stream.h"
+#include "dra/health_list.h"
+#include "rpc/latest_streams.h"
 #include "rpc/pending_calls.h"
 #include "rpc/unix_server.h"
 
 namespace patchbay {
+
+/// The NodeWatchResources streams of one server, of both versions.
+using HealthStreams = LatestStreams<HealthList>;
+/// Returns streams that report to the observer.
+HealthStreams::Events HealthStreamEvents(std::shared_ptr<DriverObserver> observer);
 
 /// The server on the socket of a driver: DRAPlugin v1 and v1beta1, which ask a ClaimService,
 /// and DRAResourceHealth v1 and v1alpha1, which send the health of devices.
@@ -56,7 +62,7 @@ class DriverServer {
   const std::string& socket() const { return server_->socket(); }
 
  private:
-  explicit DriverServer(const Backend& backend) : streams_(backend.observer) {}
+  explicit DriverServer(const Backend& backend) : streams_(HealthStreamEvents(backend.observer)) {}
 
   HealthStreams streams_;
   std::unique_ptr<UnixServer> server_;  ///< destroyed before the streams

@@ -11,54 +11,59 @@
 
 namespace patchbay {
 
-AllocateCall::AllocateCall(std::shared_ptr<const PluginBackend> backend, ServerCall& call,
+AllocateCall::AllocateCall(const PluginBackend& backend, ServerCall& call,
                            const v1beta1::AllocateRequest& request)
-    : backend_(std::move(backend)),
-      answer_(std::make_shared<Answer>(Answer{backend_->BeginReply(call, Rpc::kAllocate),
-                                              {},
-                                              {},
-                                              backend_->observer,
-                                              backend_->usage})),
-      snapshot_(backend_->snapshot->Get()) {
+    : reply_(backend.BeginReply(call, Rpc::kAllocate)),
+      observer_(backend.observer),
+      usage_(backend.usage),
+      allocation_(backend.allocation),
+      lookups_(backend.lookups),
+      on_stale_list_(backend.on_stale_list),
+      on_refused_(backend.on_refused),
+      snapshot_(backend.snapshot->Get()) {
   for (const auto& container : request.container_requests()) {
     containers_.emplace_back(container.devices_ids().begin(), container.devices_ids().end());
-    answer_->devices.push_back(container.devices_ids_size());
   }
 }
 
-void AllocateCall::Begin() {
+void AllocateCall::Begin(std::shared_ptr<const PluginBackend> backend) {
   if (snapshot_ == nullptr) return Refuse(NothingScannedYet());
   if (containers_.size() > kMaxContainers) {
     return Refuse(Fail(ErrorKind::kInvalid,
                        Format("a call can be for at most {} containers", kMaxContainers)));
   }
-  bool unknown = false;
-  status_ = Render(CachedAllocationOn(backend_->allocation, unknown));
-  if (unknown) return LookUp();
-  OnRendered();
+  Render([self = shared_from_this(), backend = std::move(backend)] { self->RunHook(*backend); });
 }
 
-/// Repeats the call where lookups can hang. Functions there use only this call and shared state.
-void AllocateCall::LookUp() {
-  const auto lookups = backend_->lookups.lock();
+/// Renders the response, then calls `then`; refuses the call if there is an error. Functions that
+/// run where lookups can hang use only this call and shared state.
+void AllocateCall::Render(std::function<void()> then) {
+  bool unknown = false;
+  status_ = Fill(CachedAllocationOn(allocation_, unknown));
+  const auto finish = [self = shared_from_this(), then = std::move(then)] {
+    if (self->status_) return then();
+    if (self->status_.error().kind != ErrorKind::kInvalid) self->on_stale_list_();
+    self->Refuse(self->status_);
+  };
+  if (!unknown) return finish();
+  const auto lookups = lookups_.lock();
   if (lookups == nullptr) {
     return Refuse(Fail(ErrorKind::kUnavailable, "the resource is being removed"));
   }
-  answer_->response.Clear();
   lookups->Run([self = shared_from_this()](
-                   const AllocationContext& context) { self->status_ = self->Render(context); },
-               [self = shared_from_this()] { self->OnRendered(); },
-               // Render may still be running.
+                   const AllocationContext& context) { self->status_ = self->Fill(context); },
+               finish,
+               // Fill may still be running.
                [self = shared_from_this()](std::string why) {
                  self->Refuse(Fail(ErrorKind::kUnavailable, std::move(why)));
                });
 }
 
-Status AllocateCall::Render(const AllocationContext& context) {
+Status AllocateCall::Fill(const AllocationContext& context) {
+  response_.Clear();
   for (const auto& ids : containers_) {
-    FillResponse(TRY(Allocate(*snapshot_, ids, context)),
-                 *answer_->response.add_container_responses());
-    if (answer_->response.ByteSizeLong() > kMaxResponse) {
+    FillResponse(TRY(Allocate(*snapshot_, ids, context)), *response_.add_container_responses());
+    if (response_.ByteSizeLong() > kMaxResponse) {
       return Fail(ErrorKind::kInvalid,
                   Format("the containers of the call would get more than {} bytes", kMaxResponse));
     }
@@ -66,30 +71,31 @@ Status AllocateCall::Render(const AllocationContext& context) {
   return {};
 }
 
-void AllocateCall::OnRendered() {
-  if (!status_) {
-    if (status_.error().kind != ErrorKind::kInvalid) backend_->on_stale_list();
-    return Refuse(status_);
-  }
-  if (!snapshot_->spec->allocate) return answer_->Finish({});
-  auto hook = backend_->Plan(Hook::kAllocate, *snapshot_, containers_);
+void AllocateCall::RunHook(const PluginBackend& backend) {
+  if (!snapshot_->spec->allocate) return Finish({});
+  auto hook = backend.Plan(Hook::kAllocate, *snapshot_, containers_);
   if (!hook) return Refuse(Failure(std::move(hook).error()));
-  // The call must not keep the runner alive, which keeps the call alive.
-  backend_->RunAfterRelease(*std::move(hook), *snapshot_->spec,
-                            [answer = answer_](const Status& after) { answer->Finish(after); });
+  backend.RunAfterRelease(*std::move(hook), *snapshot_->spec,
+                          [self = shared_from_this()](const Status& after) {
+                            if (!after) return self->Finish(after);
+                            self->Render([self] { self->Finish({}); });
+                          });
 }
 
 void AllocateCall::Refuse(const Status& status) {
-  backend_->on_refused("allocation refused", status.error().message);
-  answer_->Finish(status);
+  on_refused_("allocation refused", status.error().message);
+  Finish(status);
 }
 
-void AllocateCall::Answer::Finish(const Status& status) {
-  const bool is_sent = reply->Finish(status, [&] {
-    for (const int count : devices) observer->OnAllocation(status.has_value(), count);
-    return Serialize(response);
+void AllocateCall::Finish(const Status& status) {
+  const bool is_sent = reply_->Finish(status, [&] {
+    for (const auto& ids : containers_) {
+      observer_->OnAllocation(status.has_value(), static_cast<int>(ids.size()));
+    }
+    // After an error, Fill may still be running.
+    return status ? Serialize(response_) : grpc::ByteBuffer();
   });
-  if (is_sent && status) usage->OnAllocated();
+  if (is_sent && status) usage_->OnAllocated();
 }
 
 }  // namespace patchbay

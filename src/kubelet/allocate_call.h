@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,39 +16,37 @@ inline constexpr std::size_t kMaxContainers = 64;
 
 /// One call of Allocate. The response is rendered on the thread of the RpcServer if the kernel has
 /// all paths in its cache. Otherwise rendering is repeated on a thread of HostLookups, where it can
-/// hang. Then the hook runs, if the resource has one.
+/// hang. Then the hook runs, if the resource has one, and the response is rendered again: a
+/// hook can make devices change their nodes, and the container must get those that the hook saw.
 ///
 /// Shared by the threads that continue the call. Does not keep the server or the resource alive.
 class AllocateCall : public std::enable_shared_from_this<AllocateCall> {
  public:
-  AllocateCall(std::shared_ptr<const PluginBackend> backend, ServerCall& call,
+  AllocateCall(const PluginBackend& backend, ServerCall& call,
                const v1beta1::AllocateRequest& request);
 
   /// Does not block. The reply can be finished later, on any thread.
-  void Begin();
+  void Begin(std::shared_ptr<const PluginBackend> backend);
 
  private:
-  /// The part that the call of the hook keeps. It can outlive the backend.
-  struct Answer {
-    std::shared_ptr<UnaryReply> reply;
-    v1beta1::AllocateResponse response;
-    std::vector<int> devices;  ///< the number of devices of each container
-    std::shared_ptr<ResourceObserver> observer;
-    std::shared_ptr<const DeviceUsage> usage;
-
-    void Finish(const Status& status);
-  };
-
-  Status Render(const AllocationContext& context);
-  void LookUp();
-  void OnRendered();
+  void Render(std::function<void()> then);
+  Status Fill(const AllocationContext& context);
+  void RunHook(const PluginBackend& backend);
   void Refuse(const Status& status);
+  void Finish(const Status& status);
 
-  const std::shared_ptr<const PluginBackend> backend_;
-  const std::shared_ptr<Answer> answer_;
-  std::vector<std::vector<std::string>> containers_;  ///< the requested IDs of each container
+  // Not the backend: the call of the hook would keep its own runner alive.
+  const std::shared_ptr<UnaryReply> reply_;
+  const std::shared_ptr<ResourceObserver> observer_;
+  const std::shared_ptr<const DeviceUsage> usage_;
+  const AllocationHost allocation_;
+  const std::weak_ptr<HostLookups> lookups_;
+  const decltype(PluginBackend::on_stale_list) on_stale_list_;
+  const decltype(PluginBackend::on_refused) on_refused_;
   const std::shared_ptr<const Snapshot> snapshot_;
-  Status status_;  ///< of Render
+  std::vector<std::vector<std::string>> containers_;  ///< the requested IDs of each container
+  v1beta1::AllocateResponse response_;
+  Status status_;  ///< of Fill
 };
 
 }  // namespace patchbay

@@ -4,7 +4,7 @@ namespace patchbay {
 
 Result<std::unique_ptr<PluginServer>> PluginServer::Start(std::shared_ptr<RpcServer> rpc,
                                                           std::string socket, PluginBackend backend,
-                                                          ListStreams::OnChange on_streams) {
+                                                          PluginService::OnStreams on_streams) {
   std::unique_ptr<PluginServer> plugin(new PluginServer(std::move(backend), std::move(on_streams)));
   plugin->server_ =
       TRY(UnixServer::Start(std::move(rpc), std::move(socket), plugin->service_.Handlers()));
@@ -12,10 +12,10 @@ Result<std::unique_ptr<PluginServer>> PluginServer::Start(std::shared_ptr<RpcSer
 }
 
 void PluginServer::BeginStop() {
-  service_.streams().Close();
+  service_.lists().Close();
   server_->BeginStop();
 }
 
-PluginServer::~PluginServer() { service_.streams().Close(); }
+PluginServer::~PluginServer() { service_.lists().Close(); }
 
 }  // namespace patchbay

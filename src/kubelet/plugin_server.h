@@ -18,7 +18,7 @@ class PluginServer {
   /// returns, the server accepts connections at this path. Fails with kUnavailable.
   static Result<std::unique_ptr<PluginServer>> Start(std::shared_ptr<RpcServer> rpc,
                                                      std::string socket, PluginBackend backend,
-                                                     ListStreams::OnChange on_streams);
+                                                     PluginService::OnStreams on_streams);
 
   /// Stops the server and removes the socket. No function of the backend is called afterwards.
   ~PluginServer();
@@ -31,7 +31,7 @@ class PluginServer {
 
   /// Sends a last list and ends each stream once the list was written to it; from any thread.
   void BeginDrain(const std::shared_ptr<const Snapshot>& last) {
-    service_.streams().CloseAfter(last);
+    service_.lists().CloseAfter(last);
   }
 
   const std::string& socket() const { return server_->socket(); }
@@ -39,11 +39,11 @@ class PluginServer {
   bool asked() const { return service_.asked(); }
   /// Sends a list on every stream; from any thread.
   void Announce(const std::shared_ptr<const Snapshot>& snapshot) {
-    service_.streams().Offer(snapshot);
+    service_.lists().Offer(snapshot);
   }
 
  private:
-  PluginServer(PluginBackend backend, ListStreams::OnChange on_streams)
+  PluginServer(PluginBackend backend, PluginService::OnStreams on_streams)
       : service_(std::move(backend), std::move(on_streams)) {}
 
   PluginService service_;

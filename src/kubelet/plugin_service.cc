@@ -8,6 +8,7 @@
 
 #include "inventory/replica_ids.h"
 #include "kubelet/allocate_call.h"
+#include "kubelet/list_bytes.h"
 #include "kubelet/proto_convert.h"
 #include "rpc/messages.h"
 
@@ -40,6 +41,18 @@ v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec) {
   return options;
 }
 
+PluginService::PluginService(PluginBackend backend, OnStreams on_streams)
+    : backend_(std::make_shared<const PluginBackend>(std::move(backend))),
+      lists_({.on_change = std::move(on_streams),
+              .on_ended =
+                  [this](std::string_view code, std::chrono::nanoseconds lasted) {
+                    backend_->observer->OnRpc(Rpc::kListAndWatch, code, lasted);
+                  },
+              .on_sent = [this] { backend_->observer->OnListSent(); },
+              .on_refused =
+                  [this](const std::string& why) { backend_->on_refused("stream refused", why); }},
+             [](const Snapshot& a, const Snapshot& b) { return a.generation < b.generation; }) {}
+
 RpcHandlers PluginService::Handlers() {
   return {
       {"/v1beta1.DevicePlugin/GetDevicePluginOptions",
@@ -47,10 +60,13 @@ RpcHandlers PluginService::Handlers() {
            kMaxEmptyBytes,
            [this](ServerCall& call, const auto&) { GetDevicePluginOptions(call); })},
       {"/v1beta1.DevicePlugin/ListAndWatch",
-       HandlerOf<v1beta1::Empty>(kMaxEmptyBytes,
-                                 [this](ServerCall& call, const auto&) {
-                                   streams_.Open(call, backend_->snapshot->Get());
-                                 })},
+       HandlerOf<v1beta1::Empty>(
+           kMaxEmptyBytes,
+           [this](ServerCall& call, const auto&) {
+             lists_.Open(
+                 call, [](const Snapshot& list) { return ToBuffer(ListBytes(list)); },
+                 backend_->snapshot->Get());
+           })},
       {"/v1beta1.DevicePlugin/GetPreferredAllocation",
        HandlerOf<v1beta1::PreferredAllocationRequest>(
            kMaxPreferenceBytes,
@@ -61,7 +77,7 @@ RpcHandlers PluginService::Handlers() {
        HandlerOf<v1beta1::AllocateRequest>(
            kMaxDevicesBytes,
            [this](ServerCall& call, const auto& request) {
-             std::make_shared<AllocateCall>(backend_, call, request)->Begin();
+             std::make_shared<AllocateCall>(*backend_, call, request)->Begin(backend_);
            })},
       {"/v1beta1.DevicePlugin/PreStartContainer",
        HandlerOf<v1beta1::PreStartContainerRequest>(

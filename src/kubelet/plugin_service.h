@@ -12,7 +12,7 @@
 #include "inventory/host_lookups.h"
 #include "inventory/snapshot_cell.h"
 #include "kubelet/device_usage.h"
-#include "kubelet/list_streams.h"
+#include "rpc/latest_streams.h"
 #include "rpc/unary_reply.h"
 #include "status/observer.h"
 
@@ -56,12 +56,13 @@ Failure NothingScannedYet();
 /// hook is answered later from another thread.
 class PluginService {
  public:
-  PluginService(PluginBackend backend, ListStreams::OnChange on_streams)
-      : backend_(std::make_shared<const PluginBackend>(std::move(backend))),
-        streams_(*backend_->observer, std::move(on_streams),
-                 [this](const std::string& why) { backend_->on_refused("stream refused", why); }) {}
+  /// The ListAndWatch streams.
+  using Lists = LatestStreams<Snapshot>;
+  using OnStreams = decltype(Lists::Events::on_change);
 
-  ListStreams& streams() { return streams_; }
+  PluginService(PluginBackend backend, OnStreams on_streams);
+
+  Lists& lists() { return lists_; }
   /// Returns whether GetDevicePluginOptions was called; from any thread.
   bool asked() const { return asked_; }
 
@@ -74,7 +75,7 @@ class PluginService {
   void PreStartContainer(ServerCall& call, const v1beta1::PreStartContainerRequest& request);
 
   const std::shared_ptr<const PluginBackend> backend_;
-  ListStreams streams_;
+  Lists lists_;
   std::atomic<bool> asked_ = false;
 };
 

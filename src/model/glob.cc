@@ -17,7 +17,8 @@ namespace patchbay {
 namespace {
 
 constexpr std::size_t kMaxAlternatives = 1000;
-constexpr std::size_t kMaxPattern = 4096;  // PATH_MAX; limits the nesting of braces
+constexpr std::size_t kMaxExpanded = 256 << 10;  // bytes of all alternatives
+constexpr std::size_t kMaxPattern = 4096;        // PATH_MAX; limits the nesting of braces
 
 /// Returns the index of the brace that closes the one at `open`, or npos.
 std::size_t ClosingBrace(std::string_view text, std::size_t open) {
@@ -66,18 +67,21 @@ std::size_t FirstOutsideEscapes(std::string_view text, char wanted) {
   return std::string_view::npos;
 }
 
-/// Appends the alternatives of `text` to `out`. Returns false if there are too many.
-bool ExpandBraces(std::string_view text, std::vector<std::string>& out) {
+/// Appends the alternatives of `text` to `out`, which may have `left` bytes more. Returns false if
+/// there are too many.
+bool ExpandBraces(std::string_view text, std::size_t& left, std::vector<std::string>& out) {
   const std::size_t open = FirstOutsideEscapes(text, '{');
   if (open == std::string_view::npos) {
+    if (out.size() == kMaxAlternatives || text.size() > left) return false;
+    left -= text.size();
     out.emplace_back(text);
-    return out.size() <= kMaxAlternatives;
+    return true;
   }
   const std::size_t close = ClosingBrace(text, open);
   for (const std::string_view part : SplitAlternatives(text.substr(open + 1, close - open - 1))) {
     const std::string expanded =
         std::string(text.substr(0, open)).append(part).append(text.substr(close + 1));
-    if (!ExpandBraces(expanded, out)) return false;
+    if (!ExpandBraces(expanded, left, out)) return false;
   }
   return true;
 }
@@ -204,8 +208,10 @@ Parsed<Glob> Glob::Compile(std::string_view pattern) {
     }
   }
   std::vector<std::string> expanded;
-  if (!ExpandBraces(pattern, expanded)) {
-    return Malformed(0, Format("the braces expand to more than {} alternatives", kMaxAlternatives));
+  std::size_t left = kMaxExpanded;
+  if (!ExpandBraces(pattern, left, expanded)) {
+    return Malformed(0, Format("the braces expand to more than {} alternatives or {} bytes",
+                               kMaxAlternatives, kMaxExpanded));
   }
 
   Glob glob;
@@ -223,6 +229,15 @@ Parsed<Glob> Glob::Compile(std::string_view pattern) {
       std::any_of(glob.alternatives_.begin(), glob.alternatives_.end(),
                   [&](const Components& components) { return components.size() != depth + 1; });
   return glob;
+}
+
+std::size_t Glob::memory() const {
+  std::size_t bytes = 0;
+  for (const Components& alternative : alternatives_) {
+    bytes += sizeof(Components) + alternative.size() * sizeof(Component);
+    for (const Component& component : alternative) bytes += component.name.text().size();
+  }
+  return bytes;
 }
 
 bool Glob::Matches(const Components& alternative, std::string_view path) {

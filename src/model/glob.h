@@ -40,7 +40,7 @@ class Glob {
   using Components = std::vector<Component>;
 
   /// Fails with the offset of the error: not absolute, "..", an unclosed bracket or brace, more
-  /// than 1,000 alternatives or 4,096 bytes.
+  /// than 4,096 bytes, or more than 1,000 alternatives or 256 KiB of them.
   static Parsed<Glob> Compile(std::string_view pattern);
 
   bool Matches(std::string_view path) const;
@@ -55,6 +55,8 @@ class Glob {
   /// Returns whether a match can be in a subdirectory of fixed_directory().
   bool spans_directories() const { return spans_directories_; }
   const std::string& text() const { return text_; }
+  /// The memory that the alternatives need, in bytes.
+  std::size_t memory() const;
   /// Globs are equal if their texts are equal.
   bool operator==(const Glob& other) const { return text_ == other.text_; }
 

@@ -122,4 +122,6 @@ bool Regex::Match(std::string_view path, Captures& captures) const {
   return true;
 }
 
+std::size_t Regex::memory() const { return static_cast<std::size_t>(re_->options().max_mem()); }
+
 }  // namespace patchbay

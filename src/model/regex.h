@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,6 +42,8 @@ class Regex {
   /// directly in fixed_directory().
   int depth() const { return depth_; }
   const std::string& text() const { return text_; }
+  /// The most memory that the expression needs, in bytes.
+  std::size_t memory() const;
   /// Expressions are equal if their texts are equal.
   bool operator==(const Regex& other) const { return text_ == other.text_; }
 

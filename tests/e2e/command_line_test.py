@@ -365,5 +365,45 @@ class Fish(Completion, support.TestCase):
         self.assertEqual(self.complete("patchbay", "check", "--output=j"), {"--output=json"})
 
 
+class Memory(support.TestCase):
+    """Files that need more memory than a pod has are refused, or do not search everything."""
+
+    def run_in(self, limit, matches, *command):
+        """Runs the command for resources with these matches. Returns its code and output."""
+        config = self.dir / "memory.toml"
+        config.write_text("".join(
+            f"[[resource]]\nname = 'example.com/r{i}'\n[[resource.match]]\ntype = 'any'\n{match}\n"
+            for i, match in enumerate(matches)))
+        with open(self.dir / "output", "w+") as output:
+            process = subprocess.Popen([support.PATCHBAY, *command, "--config", str(config)], stdout=output,
+                                       stderr=subprocess.STDOUT, env=support.environment())
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertLess(usage.ru_maxrss * 1024, limit)
+            output.seek(0)
+            return process.returncode, output.read()
+
+    def test_patterns_that_need_too_much_are_refused(self):
+        for match, said in ((r"regex = '/dev/(?i)\pL{300}N'", "too large"),
+                            (r"regex = '/dev/\pLN'", "too much memory"),
+                            ("path = '/dev/{" + "a," * 60 + "b}" + "/a" * 1900 + "'", "too much memory"),
+                            ("path = '/**/*N'", "all of /")):
+            with self.subTest(match=match[:40]):
+                code, output = self.run_in(160 << 20, [match] * 120, "check")
+                self.assertEqual(code, 1)
+                self.assertIn(said, output)
+
+    def test_a_scan_ends_where_its_memory_does(self):
+        root = self.dir / "host"
+        for i in range(200):
+            for j in range(100):
+                (root / f"dev/{i}/{j}/x").mkdir(parents=True)
+        for match in ("path = '/dev/**'", "regex = '/dev/.*'"):
+            with self.subTest(match=match):
+                code, said = self.run_in(256 << 20, [match] * 10, "devices", "--host-root", str(root))
+                self.assertEqual(code, 0, said)
+                self.assertIn("this and all that follows is not searched", said)
+
+
 if __name__ == "__main__":
     support.main()

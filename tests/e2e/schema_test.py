@@ -42,6 +42,8 @@ UNSEEN = [
     ("matches-nothing", r"'/dev//x|/\\\.\\\./", "a schema cannot evaluate a regular expression"),
     ("matches-nothing", "subsystem = 'net'", "a schema cannot determine which subsystems have nodes"),
     ("bad-glob", r"[\w/-]\[[\w-]*['\"]|{a'", "a pattern cannot describe the syntax of globs"),
+    ("bad-glob", r"'/(d\*/y|\{dev,proc|\*\*)", "a pattern cannot expand braces"),
+    ("bad-regex", r"'/(\.\*|dev/a\||proc/)", "nor find the beginning of a regular expression"),
     ("bad-regex", r"\[z-a\]|\\\\d\[|a\(|\(USB", "a schema cannot check the syntax of RE2"),
     ("reserved-variable", "", "no schema reads a regular expression"),
     ("bad-command", r"\['(mkfs|bin/|'[,\]])", "drafts 7 and 2020-12 have no common keyword for the first "

@@ -110,7 +110,7 @@ struct Driver {
 
   const std::shared_ptr<Observer> observer = std::make_shared<Observer>();
   const std::shared_ptr<const HealthList> health = TwoDevices();
-  HealthStreams streams{observer};
+  HealthStreams streams{HealthStreamEvents(observer)};
   RpcHandlers handlers = DriverServer::Handlers(
       {.driver = "patchbay.dev", .claims = std::make_shared<Claims>(), .observer = observer},
       streams);

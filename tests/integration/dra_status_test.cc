@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/format.h"
-#include "dra/health_stream.h"
+#include "dra/driver_endpoint.h"
 #include "integration/dra_fixture.h"
 
 namespace patchbay::test {

@@ -3,6 +3,7 @@
 #include "integration/dra_fixture.h"
 
 #include <gmock/gmock.h>
+#include <sys/prctl.h>
 
 #include "base/format.h"
 
@@ -34,6 +35,13 @@ void ExpectSameContainer(const v1beta1::ContainerAllocateResponse& response,
     EXPECT_EQ(response.mounts(i).host_path(), mount.host_path);
     EXPECT_THAT(mount.options, testing::Contains(response.mounts(i).read_only() ? "ro" : "rw"));
   }
+}
+
+TEST_F(Dra, ACoreDumpDoesNotHaveTheToken) {
+  prctl(PR_SET_DUMPABLE, 1);
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  EXPECT_EQ(prctl(PR_GET_DUMPABLE), 0);
 }
 
 TEST_F(Dra, PublishesDevicesAndPreparesClaims) {

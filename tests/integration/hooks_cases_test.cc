@@ -146,6 +146,23 @@ TEST_P(DeviceHooks, FailedAllocateRejectsTheAllocation) {
             1);
 }
 
+// A hook that resets a device can make another one appear at its node.
+TEST_P(DeviceHooks, NodesAreComparedAgainAfterTheAllocateHook) {
+  tree_.CharDevice("dev/ttyUSB0", 4, 64);
+  Start("allocate", Format("sh {}", tree_.path("change")));
+  const std::string node = tree_.path("dev/ttyUSB0");
+  tree_.File("change", Format("rm {0}; mknod {0} b 8 0", node));
+  EXPECT_THAT(Stub().Allocate({{"ttyUSB0"}}).error_message(),
+              HasSubstr("is not the device that was found there"));
+  tree_.File("change", Format("rm {}", node));
+  // The device is listed again with its other number.
+  const auto missing = [&] {
+    return Stub().Allocate({{"ttyUSB0"}}).error_message().find("is missing") != std::string::npos;
+  };
+  EXPECT_TRUE(kubelet_->Await(missing, kPatience));
+  EXPECT_EQ(Runs("allocate", "failure"), 0);
+}
+
 TEST_P(DeviceHooks, RejectedAllocationRunsNoHook) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("allocate", Format("echo $1 >> {}", tree_.path("ran")));

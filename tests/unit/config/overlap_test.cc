@@ -62,7 +62,7 @@ TEST(Overlap, ReportsAPathThatBothMatch) {
       {"regex = '/dev/xy?\\d'", "path = '/dev/x?'", "/dev/x0"},
       {"regex = '/dev/xy*'", "path = '/dev/?'", "/dev/x"},
       {"regex = '/dev/\\.x'", "path = '/dev/.x'", "/dev/.x"},
-      {"regex = '/dev/a|/srv/b'", "path = '/srv/{b,c}'", "/srv/b"},
+      {"regex = '/dev/(a|s/b)'", "path = '/dev/s/{b,c}'", "/dev/s/b"},
       {"regex = '/dev/x\\d+'", "regex = '/dev/x\\d+'", "/dev/x\\d+"},
       // With conditions that one device can meet.
       {"path = '/dev/ttyUSB*', usb = '0403:6001'", "path = '/dev/tty*'",
@@ -243,9 +243,9 @@ TEST(Overlap, HandlesHostileInput) {
   using Keys = std::string (*)(int resource);
   const Keys shapes[] = {
       [](int r) { return Format("path = ['/dev/*{0}/x*', '/dev/*{0}/[{0}a]*?']", r); },
-      [](int r) { return Format("path = '/*{{a,b,c}}{{d,e,f}}*{}*', exclude = '/**'", r); },
-      [](int r) { return Format("path = '/**/*{0}/**/*{0}*/**/?*{0}*'", r); },
-      [](int r) { return Format("regex = '/(.*{0}.*)+.*{0}', exclude = '/**/{0}/**'", r); },
+      [](int r) { return Format("path = '/dev/*{{a,b,c}}{{d,e,f}}*{}*', exclude = '/**'", r); },
+      [](int r) { return Format("path = '/dev/**/*{0}/**/*{0}*/**/?*{0}*'", r); },
+      [](int r) { return Format("regex = '/dev/(.*{0}.*)+.*{0}', exclude = '/**/{0}/**'", r); },
       [](int r) {
         return r % 2 == 0 ? Format("path = '/dev/*{}*'", r) : Format("regex = '/dev/.*{}'", r);
       },
@@ -253,7 +253,7 @@ TEST(Overlap, HandlesHostileInput) {
       [](int r) { return Format("usb = '*:*', serial = '*{}', exclude = '/{}'", r, r); },
   };
   for (const Keys keys : shapes)
-    EXPECT_TRUE(LoadText(Many(test::Cases(1000), keys)).model) << keys(0);
+    EXPECT_TRUE(LoadText(Many(test::Cases(900), keys)).model) << keys(0);
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
+#include <gmock/gmock.h>
+
 #include <random>
 
+#include "base/format.h"
 #include "config_support.h"
 
 namespace patchbay {
@@ -7,6 +10,8 @@ namespace {
 
 using test::LoadText;
 using test::Resource;
+using testing::Contains;
+using testing::IsEmpty;
 
 /// Checks that loading returns either a model or an error. Sanitizers and the test timeout detect
 /// all other problems.
@@ -72,6 +77,29 @@ TEST(Robustness, HandlesInputThatBreaksTheParser) {
       Resource("[[resource.mount]]\nhost_path = '/{name:99999999999999999999}'"),
   };
   for (const std::string& text : texts) Survives(text);
+}
+
+TEST(Robustness, PatternsOfAllEntriesShareOneBudget) {
+  const auto errors = [](int resources, const std::string& match) {
+    std::string text;
+    for (int i = 0; i < resources; ++i) {
+      text += Format("[[resource]]\nname = 'a.com/r{}'\n  [[resource.match]]\n  {}\n", i, match);
+    }
+    std::vector<std::string> found;
+    for (const Diagnostic& diagnostic : LoadText(text).diagnostics.Sorted()) {
+      if (diagnostic.message.find("too much memory") == std::string::npos) continue;
+      found.push_back(Format("{}:{}", diagnostic.place.line, diagnostic.code));
+    }
+    return found;
+  };
+  EXPECT_THAT(errors(1000, "regex = '/dev/tty(USB|ACM)\\d+'"), IsEmpty());
+  const std::string large = "regex = '/dev/.{1,200}'";
+  EXPECT_THAT(errors(40, large), IsEmpty());
+  EXPECT_THAT(errors(60, large), Contains("240:bad-regex"));
+  const std::string deep =
+      "path = '/dev/{" + Repeated("a,", 63) + "b}" + Repeated("/a", 1900) + "'";
+  EXPECT_THAT(errors(1, deep), IsEmpty());
+  EXPECT_THAT(errors(20, deep), Contains("80:bad-glob"));
 }
 
 TEST(Robustness, HandlesCorruptFiles) {

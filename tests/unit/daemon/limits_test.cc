@@ -7,16 +7,17 @@
 
 #include "base/format.h"
 #include "base/log_writer.h"
+#include "config/patterns.h"
 #include "config/reporter.h"
 #include "config/source_file.h"
 #include "daemon/descriptor_need.h"
 #include "discovery/command_output.h"
+#include "discovery/scan_budget.h"
 #include "discovery/scan_context.h"
 #include "http/server.h"
 #include "inventory/allocation.h"
 #include "inventory/inventory.h"
 #include "kubelet/allocate_call.h"
-#include "kubelet/list_streams.h"
 #include "kubelet/pod_resources_message.h"
 #include "kubelet/proto_convert.h"
 #include "kubelet/registration.h"
@@ -24,6 +25,7 @@
 #include "model/template.h"
 #include "os/descriptors.h"
 #include "os/pid1.h"
+#include "rpc/latest_streams.h"
 
 namespace patchbay {
 namespace {
@@ -58,7 +60,10 @@ TEST(Limits, DocumentationMatchesTheConstants) {
            Format("| errors that are shown, and warnings | {} of each |", Reporter::kMaxFindings),
            Format("| `kubelet_dir` | {} bytes, since paths of sockets have {} |", kMaxKubeletDir,
                   kMaxSocketPath),
-           Format("| what one resource finds | {} |", Grouped(ScanContext::kMaxCandidates)),
+           Format("| what the patterns of one resource find | {} of", Bytes(ScanShare::kMax)),
+           Format("| what the patterns of all resources find | {} |", Bytes(ScanBudget::kTotal)),
+           Format("{} after the expansion of braces, and {} when",
+                  Grouped(PatternBudget().patterns), Bytes(PatternBudget().bytes)),
            Format("| rejections that are kept | {} of", Grouped(ScanContext::kMaxRejections)),
            Format("| devices that vanished and that no pod uses | {} of a resource",
                   Grouped(Inventory::kMaxVanished)),

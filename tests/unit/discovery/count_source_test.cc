@@ -49,10 +49,10 @@ TEST_F(CountSourceTest, ListsTenThousandDevicesInNumericOrder) {
 }
 
 TEST_F(CountSourceTest, RejectsDevicesBeyondTheLimit) {
-  const Discovery found =
-      Find(Resource({CountMatch(static_cast<int>(ScanContext::kMaxCandidates) + 2)}));
-  EXPECT_THAT(found.devices, SizeIs(ScanContext::kMaxCandidates));
-  EXPECT_THAT(Rejected(found.rejected), ElementsAre("limit 100000", "limit 100001"));
+  constexpr std::size_t kMost = ScanShare::kMax / ScanShare::kDevice;
+  const Discovery found = Find(Resource({CountMatch(static_cast<int>(kMost) + 2)}));
+  EXPECT_THAT(found.devices, SizeIs(kMost));
+  EXPECT_THAT(Rejected(found.rejected), ElementsAre(Format("limit {}", kMost)));
   EXPECT_FALSE(found.complete);
 }
 

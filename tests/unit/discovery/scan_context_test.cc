@@ -311,19 +311,18 @@ TEST_F(ScanTest, RejectsNamesThatAreNotUtf8) {
 }
 
 TEST_F(ScanTest, EnforcesItsLimits) {
-  for (std::size_t i = 0; i < ScanContext::kMaxCandidates; ++i) {
-    scan_.AddCandidate(Device(), std::to_string(i));
-  }
+  constexpr std::size_t kMost = ScanShare::kMax / ScanShare::kDevice;
+  for (std::size_t i = 0; i < kMost; ++i) scan_.AddCandidate(Device(), std::to_string(i));
   EXPECT_TRUE(scan_.complete());
   EXPECT_THAT(scan_.rejected(), IsEmpty());
-  for (std::size_t i = 0; i < ScanContext::kMaxRejections + 5; ++i) {
-    scan_.AddCandidate(Device(), "more" + std::to_string(i));
-  }
+  for (int i = 0; i < 5; ++i) scan_.AddCandidate(Device(), "more" + std::to_string(i));
   EXPECT_FALSE(scan_.complete());
-  EXPECT_THAT(scan_.candidates(), SizeIs(ScanContext::kMaxCandidates));
-  ASSERT_THAT(scan_.rejected(), SizeIs(ScanContext::kMaxRejections));
-  EXPECT_EQ(scan_.rejected().front().reason, RejectReason::kLimit);
-  EXPECT_EQ(scan_.rejected().front().path, "more0");
+  EXPECT_THAT(scan_.candidates(), SizeIs(kMost));
+  EXPECT_THAT(Rejected(scan_.rejected()), ElementsAre("limit more0"));
+  for (std::size_t i = 0; i < ScanContext::kMaxRejections + 5; ++i) {
+    scan_.Reject("/dev/x", RejectReason::kBadName, "");
+  }
+  EXPECT_THAT(scan_.rejected(), SizeIs(ScanContext::kMaxRejections));
 }
 
 TEST_F(ScanTest, ReportsMissingPermissions) {

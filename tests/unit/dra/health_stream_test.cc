@@ -1,7 +1,5 @@
 // Health streams of one server, read by real clients.
 
-#include "dra/health_stream.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -182,7 +180,7 @@ TEST_F(HealthStreamTest, SlowReaderMissesListsButNotTheLast) {
 TEST_F(HealthStreamTest, RejectsStreamsBeyondTheLimit) {
   Start(HealthOf("a"));
   std::vector<std::unique_ptr<ClientV1>> clients;
-  for (std::size_t i = 0; i < kMaxHealthStreams; ++i) {
+  for (int i = 0; i < kMaxStreams; ++i) {
     clients.push_back(std::make_unique<ClientV1>(server_->socket()));
     ASSERT_THAT(clients.back()->Read(), ElementsAre("pool/a 1 "));
   }

@@ -106,6 +106,9 @@ TEST(Glob, ReturnsTheDirectoryOfItsMatches) {
 }
 
 TEST(Glob, LocatesSyntaxErrors) {
+  std::string wide = "/{";
+  for (int i = 0; i < 500; ++i) wide += "a,";
+  wide += "b}" + std::string(600, 'c');
   struct Case {
     std::string_view pattern;
     std::size_t offset;
@@ -131,6 +134,7 @@ TEST(Glob, LocatesSyntaxErrors) {
       {"/", 0, "does not name a file"},
       {"/dev/x\\", 6, "backslash"},
       {"/a{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}", 0, "alternatives"},
+      {wide, 0, "262144 bytes"},
   };
   for (const Case& c : cases) {
     const auto glob = Glob::Compile(c.pattern);

@@ -1,0 +1,160 @@
+#include "config/patterns.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/format.h"
+#include "config/foreign_syntax.h"
+#include "config/variable_scope.h"
+
+namespace patchbay {
+namespace {
+
+/// Takes what a pattern needs. Reports a budget that is not enough.
+bool Take(std::size_t patterns, std::size_t bytes, const Text& text, Code code,
+          PatternBudget& budget, Reporter& reporter) {
+  if (patterns > budget.patterns || bytes > budget.bytes) {
+    reporter.Report(code, text.place, "the patterns of the configuration need too much memory",
+                    "use fewer or shorter patterns; wildcards instead of single names");
+    return false;
+  }
+  budget.patterns -= patterns;
+  budget.bytes -= bytes;
+  return true;
+}
+
+std::string HintOnGlob(std::string_view text, std::size_t offset) {
+  if (!text.starts_with('/')) return "use an absolute path, as in /dev/ttyUSB*";
+  if (offset < text.size() && text[offset] == '.')
+    return "write the path without . and .. components";
+  return "supported: *, ?, [a-z], {a,b} and **; a backslash escapes the next character";
+}
+
+std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporter& reporter) {
+  auto glob = Glob::Compile(text.value);
+  if (!glob) {
+    reporter.Report(Code::kBadGlob, text.At(glob.error().offset), glob.error().message,
+                    HintOnGlob(text.value, glob.error().offset));
+    return std::nullopt;
+  }
+  if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
+    reporter.Report(Code::kMatchesNothing, text.At(text.value.size() - 1),
+                    "a path cannot end with a slash", "remove the slash");
+    return std::nullopt;
+  }
+  if (!Take(glob->alternatives().size(), glob->memory(), text, Code::kBadGlob, budget, reporter)) {
+    return std::nullopt;
+  }
+  WarnOfVariableInGlob(text, reporter);
+  return std::move(*glob);
+}
+
+void CheckCaptureNames(const Text& text, const Regex& regex, Reporter& reporter) {
+  const std::vector<Variable> builtin = SuppliedBy(MatchSpec());
+  for (const std::string& name : regex.capture_names()) {
+    const bool taken = std::any_of(builtin.begin(), builtin.end(),
+                                   [&](const Variable& v) { return v.name == name; });
+    if (!taken) continue;
+    const auto at = text.value.find("<" + name + ">");
+    reporter.Report(Code::kReservedVariable, text.At(at == std::string::npos ? 0 : at + 1),
+                    Format("\"{}\" is a built-in variable of every device", name),
+                    "rename the group");
+  }
+}
+
+std::string HintOnRegex(std::string_view text) {
+  if (text.starts_with('^')) return "it always matches the whole path: remove ^ and $";
+  if (!text.starts_with('/')) return "start with the directory, as in '/dev/tty(USB|ACM)\\d+'";
+  return "use RE2 syntax; in single quotes, backslashes need no escaping";
+}
+
+/// The memory of a scan is limited, but it would take long.
+std::nullopt_t SearchesTooMuch(const Text& text, Code code, std::string_view directory,
+                               std::string hint, Reporter& reporter) {
+  reporter.Report(code, text.place,
+                  Format("the pattern would search all of {}, which takes too long", directory),
+                  std::move(hint));
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::vector<Glob>> CompileGlobs(const OneOrMore& list, PatternBudget& budget,
+                                              Reporter& reporter) {
+  std::vector<Glob> globs;
+  for (const Text& text : list.items) {
+    if (auto glob = CompileGlob(text, budget, reporter)) globs.push_back(std::move(*glob));
+  }
+  if (globs.size() != list.items.size()) return std::nullopt;
+  return globs;
+}
+
+std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter) {
+  auto regex = Regex::Compile(text.value);
+  if (!regex) {
+    reporter.Report(Code::kBadRegex, text.At(regex.error().offset), regex.error().message,
+                    HintOnRegex(text.value));
+    return std::nullopt;
+  }
+  if (!Take(1, regex->memory(), text, Code::kBadRegex, budget, reporter)) return std::nullopt;
+  const std::string& directory = regex->fixed_directory();
+  if (directory == "/" || directory == "/proc/") {
+    return SearchesTooMuch(
+        text, Code::kBadRegex, directory,
+        "begin with the directory, outside of parentheses: '/dev/(a|b)'; the rest may "
+        "also be too complex",
+        reporter);
+  }
+  for (const std::string_view invalid_part : {"//", "/./", "/../"}) {
+    if (directory.find(invalid_part) == std::string::npos) continue;
+    const auto at = text.value.find(invalid_part);
+    reporter.Report(Code::kMatchesNothing, text.At(at == std::string::npos ? 0 : at),
+                    Format("the path of a device cannot contain \"{}\"", invalid_part));
+    return std::nullopt;
+  }
+  if (text.value.ends_with('/')) {
+    reporter.Report(Code::kMatchesNothing, text.At(text.value.size() - 1),
+                    "a path cannot end with a slash", "name the files below it: …/.+");
+    return std::nullopt;
+  }
+  CheckCaptureNames(text, *regex, reporter);
+  return std::move(*regex);
+}
+
+std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& budget,
+                                              Reporter& reporter) {
+  auto pattern = TextPattern::Compile(text.value);
+  if (!pattern) {
+    reporter.Report(Code::kBadRegex, text.At(pattern.error().offset), pattern.error().message,
+                    "use RE2 syntax");
+    return std::nullopt;
+  }
+  if (!Take(1, pattern->memory(), text, Code::kBadRegex, budget, reporter)) return std::nullopt;
+  return std::move(*pattern);
+}
+
+bool CheckBeginnings(const std::vector<Glob>& globs, const OneOrMore& list, Reporter& reporter) {
+  bool is_ok = true;
+  for (std::size_t i = 0; i < globs.size(); ++i) {
+    for (const Glob::Components& alternative : globs[i].alternatives()) {
+      const auto known = static_cast<std::size_t>(
+          std::ranges::find_if(alternative,
+                               [](const Glob::Component& component) {
+                                 return component.any_depth || !component.name.literal();
+                               }) -
+          alternative.begin());
+      if (known == alternative.size()) continue;
+      const bool is_proc = known == 1 && alternative.front().name.text() == "proc";
+      if (known > 0 && !is_proc) continue;
+      SearchesTooMuch(list.items[i], Code::kBadGlob, is_proc ? "/proc" : "/",
+                      "begin with a directory, as in /dev/ttyUSB*", reporter);
+      is_ok = false;
+      break;
+    }
+  }
+  return is_ok;
+}
+
+}  // namespace patchbay

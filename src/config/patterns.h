@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "config/draft.h"
+#include "config/reporter.h"
+#include "model/glob.h"
+#include "model/regex.h"
+#include "model/text_pattern.h"
+
+namespace patchbay {
+
+/// The number of patterns that the input can still have, counted after brace expansion because they
+/// are compared with each other, and the bytes of memory that they can need.
+struct PatternBudget {
+  std::size_t patterns = 20'000;
+  std::size_t bytes = std::size_t{48} << 20;
+};
+
+/// Compile the globs of a list, a regular expression for paths, and one for other texts. Report
+/// what is invalid, or more than the budget has, and return none then.
+std::optional<std::vector<Glob>> CompileGlobs(const OneOrMore& list, PatternBudget& budget,
+                                              Reporter& reporter);
+std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter);
+std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& budget,
+                                              Reporter& reporter);
+
+/// Reports globs that would search the whole host, or every process: whose names in "/" or "/proc"
+/// are not known. Returns whether there are none.
+bool CheckBeginnings(const std::vector<Glob>& globs, const OneOrMore& list, Reporter& reporter);
+
+}  // namespace patchbay
