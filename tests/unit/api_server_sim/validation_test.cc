@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class ClaimRules : public testing::TestWithParam<ValidationCase> {};
 
-TEST_P(ClaimRules, FindMistakesInDocumentedClaims) {
+TEST_P(ClaimRules, FindErrorsInDocumentedClaims) {
   Expect(Kind::kResourceClaim, test::Claim(), GetParam());
 }
 
