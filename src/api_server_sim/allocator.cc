@@ -1,6 +1,5 @@
 // Candidates are the devices of complete pools on the node, with what other claims use of them.
 // Each request takes the first candidates that fit; what it takes counts as used for the next ones.
-// Alternatives of a request are tried in their order, each from the same state.
 
 #include "api_server_sim/allocator.h"
 
@@ -20,6 +19,7 @@ namespace patchbay::api_sim {
 namespace {
 
 using Selectors = std::vector<DeviceSelector>;
+using Objects = std::vector<std::pair<ObjectKey, Object>>;
 
 /// A device with what is in use.
 struct Candidate {
@@ -33,23 +33,17 @@ struct Candidate {
   bool is_shared() const { return device->value("allowMultipleAllocations", false); }
 };
 
-/// A request, or one of its alternatives.
-struct Wanted {
-  std::string name;  ///< as results have it: "a", "a/b"
-  const Json* request = nullptr;
-};
-
 std::int64_t NumberIn(const Json& object, const char* name) {
   const Json& value = Member(object, name);
   return value.is_number_integer() ? value.get<std::int64_t>() : 0;
 }
 
 /// Returns the devices of the node in pools all of whose slices are published.
-std::vector<Candidate> FindCandidates(const AllocationInput& input) {
+std::vector<Candidate> FindCandidates(const Objects& objects, std::string_view node) {
   using PoolKey = std::pair<std::string_view, std::string_view>;
   std::map<PoolKey, std::int64_t> generations;
   std::map<PoolKey, std::vector<const Json*>> slices;
-  for (const Object& slice : input.slices) {
+  for (const auto& [slice_key, slice] : objects) {
     const Json& spec = Member(*slice, "spec");
     const Json& pool = Member(spec, "pool");
     const PoolKey key{Text(spec, "driver"), Text(pool, "name")};
@@ -62,14 +56,14 @@ std::vector<Candidate> FindCandidates(const AllocationInput& input) {
     if (generations[key] == generation) slices[key].push_back(&spec);
   }
   std::vector<Candidate> candidates;
-  for (const Object& slice : input.slices) {
+  for (const auto& [slice_key, slice] : objects) {
     const Json& spec = Member(*slice, "spec");
     const Json& pool = Member(spec, "pool");
     const auto& complete = slices[{Text(spec, "driver"), Text(pool, "name")}];
     const bool is_current =
         std::find(complete.begin(), complete.end(), &spec) != complete.end() &&
         static_cast<std::int64_t>(complete.size()) == NumberIn(pool, "resourceSliceCount");
-    const bool is_here = spec.value("allNodes", false) || Text(spec, "nodeName") == input.node;
+    const bool is_here = Text(spec, "nodeName") == node;
     if (!is_current || !is_here) continue;
     for (const Json& device : Member(spec, "devices")) {
       candidates.push_back({Text(spec, "driver"), Text(pool, "name"), &device});
@@ -79,18 +73,18 @@ std::vector<Candidate> FindCandidates(const AllocationInput& input) {
 }
 
 /// Marks what the results of other claims use.
-void MarkUsed(const AllocationInput& input, std::vector<Candidate>& candidates) {
+void MarkUsed(const Objects& claims, std::vector<Candidate>& candidates) {
   using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
   std::map<Key, Candidate*> by_name;
   for (Candidate& candidate : candidates) {
     by_name[{candidate.driver, candidate.pool, candidate.name()}] = &candidate;
   }
-  for (const Object& claim : input.claims) {
+  for (const auto& [key, claim] : claims) {
     const Json& allocation = Member(Member(*claim, "status"), "allocation");
     for (const Json& result : Member(Member(allocation, "devices"), "results")) {
       const auto found =
           by_name.find({Text(result, "driver"), Text(result, "pool"), Text(result, "device")});
-      if (found == by_name.end() || result.value("adminAccess", false)) continue;
+      if (found == by_name.end()) continue;
       found->second->is_used = true;
       for (const auto& [name, value] : Member(result, "consumedCapacity").items()) {
         found->second->consumed[name] +=
@@ -162,29 +156,21 @@ std::optional<std::map<std::string, Millis>> FitCapacity(const Json& request,
   return consumed;
 }
 
-Json ResultFor(const Wanted& wanted, const Candidate& candidate,
+Json ResultFor(const Json& request, const Candidate& candidate,
                const std::map<std::string, Millis>& consumed,
                const std::function<std::string()>& new_uid) {
-  Json result{{"request", wanted.name},
+  Json result{{"request", Text(request, "name")},
               {"driver", candidate.driver},
               {"pool", candidate.pool},
               {"device", candidate.name()}};
-  for (const char* field : {"adminAccess", "tolerations"}) {
-    if (wanted.request->contains(field)) result[field] = (*wanted.request)[field];
-  }
+  const Json& exactly = request["exactly"];
+  if (exactly.contains("tolerations")) result["tolerations"] = exactly["tolerations"];
   if (!candidate.is_shared()) return result;
   result["shareID"] = new_uid();
   for (const auto& [name, amount] : consumed) {
     result["consumedCapacity"][name] = QuantityText(amount);
   }
   return result;
-}
-
-const Json* FindClass(const AllocationInput& input, std::string_view name) {
-  for (const Object& object : input.classes) {
-    if (Text(Member(*object, "metadata"), "name") == name) return object.get();
-  }
-  return nullptr;
 }
 
 Result<Selectors> SelectorsOf(const Json& request, const Json& device_class) {
@@ -199,115 +185,76 @@ Result<Selectors> SelectorsOf(const Json& request, const Json& device_class) {
 }
 
 /// Takes devices for one request, and appends its results.
-Status TakeDevices(const Wanted& wanted, const AllocationInput& input,
+Status TakeDevices(const Json& request, const std::string& node, const ObjectStore& store,
                    std::vector<Candidate>& candidates, Json& results,
                    const std::function<std::string()>& new_uid) {
-  const Json& request = *wanted.request;
-  const std::string_view class_name = Text(request, "deviceClassName");
-  const Json* const device_class = FindClass(input, class_name);
-  if (device_class == nullptr) {
+  const std::string_view name = Text(request, "name");
+  const Json& exactly = request["exactly"];
+  const std::string class_name(Text(exactly, "deviceClassName"));
+  const Object device_class = store.Find({.kind = Kind::kDeviceClass, .name = class_name});
+  if (!device_class) {
     return Fail(ErrorKind::kNotFound,
                 Format("request {}: device class {} does not exist; create it, or correct the name",
-                       wanted.name, class_name));
+                       name, class_name));
   }
-  const Selectors selectors = TRY(SelectorsOf(request, *device_class));
-  const bool takes_all = Text(request, "allocationMode") == "All";
-  const bool is_admin = request.value("adminAccess", false);
-  const std::int64_t count = takes_all ? 0 : std::max<std::int64_t>(NumberIn(request, "count"), 1);
+  const Selectors selectors = TRY(SelectorsOf(exactly, *device_class));
+  const bool takes_all = Text(exactly, "allocationMode") == "All";
+  const std::int64_t count = takes_all ? 0 : std::max<std::int64_t>(NumberIn(exactly, "count"), 1);
   std::int64_t taken = 0;
   for (Candidate& candidate : candidates) {
     if (!takes_all && taken == count) break;
-    const bool matches =
-        std::all_of(selectors.begin(), selectors.end(), [&](const DeviceSelector& selector) {
-          return Matches(selector, candidate.driver, *candidate.device);
-        });
-    if (!matches || !ToleratesTaints(request, *candidate.device)) continue;
-    if (candidate.is_used && !candidate.is_shared() && !is_admin) continue;
-    const auto consumed = FitCapacity(request, candidate);
+    const bool matches = std::ranges::all_of(selectors, [&](const DeviceSelector& selector) {
+      return Matches(selector, candidate.driver, *candidate.device);
+    });
+    if (!matches || !ToleratesTaints(exactly, *candidate.device)) continue;
+    if (candidate.is_used && !candidate.is_shared()) continue;
+    const auto consumed = FitCapacity(exactly, candidate);
     if (!consumed) continue;
-    results.push_back(ResultFor(wanted, candidate, *consumed, new_uid));
+    results.push_back(ResultFor(request, candidate, *consumed, new_uid));
     ++taken;
-    if (is_admin) continue;
     candidate.is_used = true;
-    for (const auto& [name, amount] : *consumed) candidate.consumed[name] += amount;
+    for (const auto& [capacity, amount] : *consumed) candidate.consumed[capacity] += amount;
   }
   if (taken > 0 && taken >= count) return {};
   return Fail(ErrorKind::kPrecondition,
               Format("request {}: {} of {} devices of class {} are available on node {}; others "
                      "are in use, tainted or not published",
-                     wanted.name, taken, std::max<std::int64_t>(count, 1), class_name, input.node));
+                     name, taken, std::max<std::int64_t>(count, 1), class_name, node));
 }
 
 /// Appends the configurations that apply to a request.
-void AddConfig(const Wanted& wanted, const Json& claim, const AllocationInput& input,
-               Json& configs) {
-  const Json* const device_class = FindClass(input, Text(*wanted.request, "deviceClassName"));
-  for (const Json& config : Member(Member(*device_class, "spec"), "config")) {
-    configs.push_back({{"source", "FromClass"},
-                       {"requests", Json::array({wanted.name})},
-                       {"opaque", config["opaque"]}});
-  }
-  const std::string parent = wanted.name.substr(0, wanted.name.find('/'));
-  for (const Json& config : Member(Member(Member(claim, "spec"), "devices"), "config")) {
+void AddConfig(const Json& request, const Json& devices, Json& configs) {
+  const Json& name = request["name"];
+  for (const Json& config : Member(devices, "config")) {
     const Json& requests = Member(config, "requests");
-    const bool applies =
-        requests.empty() || std::any_of(requests.begin(), requests.end(), [&](const Json& name) {
-          return name == wanted.name || name == parent;
-        });
-    if (!applies) continue;
-    configs.push_back({{"source", "FromClaim"},
-                       {"requests", Json::array({wanted.name})},
-                       {"opaque", config["opaque"]}});
+    if (!requests.empty() && std::ranges::find(requests, name) == requests.end()) continue;
+    configs.push_back(
+        {{"source", "FromClaim"}, {"requests", Json::array({name})}, {"opaque", config["opaque"]}});
   }
-}
-
-std::vector<Wanted> AlternativesOf(const Json& request) {
-  const std::string name(Text(request, "name"));
-  if (request.contains("exactly")) return {{name, &request["exactly"]}};
-  std::vector<Wanted> alternatives;
-  const Json& list = Member(request, "firstAvailable");
-  alternatives.reserve(list.size());
-  for (const Json& alternative : list) {
-    alternatives.push_back({name + "/" + std::string(Text(alternative, "name")), &alternative});
-  }
-  return alternatives;
 }
 
 }  // namespace
 
-Result<Json> Allocate(const Json& claim, const AllocationInput& input,
+Result<Json> Allocate(const Json& claim, const std::string& node, const ObjectStore& store,
                       const std::function<std::string()>& new_uid) {
-  const Json& wanted_devices = Member(Member(claim, "spec"), "devices");
-  if (!Member(wanted_devices, "constraints").empty()) {
+  const Json& wanted = Member(Member(claim, "spec"), "devices");
+  if (!Member(wanted, "constraints").empty()) {
     return Fail(ErrorKind::kInvalid,
                 "the built-in API server does not support constraints of claims; remove them, or "
                 "use a cluster");
   }
-  std::vector<Candidate> candidates = FindCandidates(input);
-  MarkUsed(input, candidates);
+  const Objects slices = store.List(Kind::kResourceSlice);
+  const Objects claims = store.List(Kind::kResourceClaim);
+  std::vector<Candidate> candidates = FindCandidates(slices, node);
+  MarkUsed(claims, candidates);
   Json results = Json::array(), configs = Json::array();
-  for (const Json& request : Member(wanted_devices, "requests")) {
-    Status last = Fail(ErrorKind::kInvalid, "the claim has a request without a device class");
-    for (const Wanted& wanted : AlternativesOf(request)) {
-      std::vector<Candidate> left = candidates;
-      Json found = Json::array();
-      last = TakeDevices(wanted, input, left, found, new_uid);
-      if (!last) continue;
-      candidates = std::move(left);
-      results.insert(results.end(), found.begin(), found.end());
-      AddConfig(wanted, claim, input, configs);
-      break;
-    }
-    if (!last) return Failure(std::move(last).error());
+  for (const Json& request : Member(wanted, "requests")) {
+    TRY(TakeDevices(request, node, store, candidates, results, new_uid));
+    AddConfig(request, wanted, configs);
   }
-  Json devices = Json::object();
-  if (!results.empty()) devices["results"] = std::move(results);
-  if (!configs.empty()) devices["config"] = std::move(configs);
-  const Json field{
-      {"key", "metadata.name"}, {"operator", "In"}, {"values", Json::array({input.node})}};
-  return Json{{"devices", std::move(devices)},
-              {"nodeSelector",
-               {{"nodeSelectorTerms", Json::array({{{"matchFields", Json::array({field})}}})}}}};
+  Json allocation{{"devices", {{"results", std::move(results)}}}};
+  if (!configs.empty()) allocation["devices"]["config"] = std::move(configs);
+  return allocation;
 }
 
 }  // namespace patchbay::api_sim

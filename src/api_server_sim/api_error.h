@@ -5,37 +5,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "api_server_sim/kinds.h"
 #include "base/result.h"
 
 namespace patchbay::api_sim {
 
 using Json = nlohmann::json;
 
-/// One reason of an error: an entry of `details.causes` of a Status object. `reason` is a CauseType
-/// of the API, such as "FieldValueInvalid", and `field` a path such as "spec.devices[3].name".
-struct Cause {
-  std::string reason;
-  std::string message;
-  std::string field = {};
-  bool operator==(const Cause&) const = default;
-};
-
-/// An error of the API, with the members of a Status object of Kubernetes.
+/// An error of the API.
 struct ApiError {
   int code = 500;      ///< the status of HTTP
   std::string reason;  ///< a StatusReason of the API, such as "NotFound"
   std::string message;
-  /// The object: its name, group, kind (in fact the plural name of the resource, unless the object
-  /// is invalid) and UID. Empty members are left out.
-  std::string name = {};
-  std::string group = {};
-  std::string kind = {};
-  std::string uid = {};
-  std::vector<Cause> causes = {};
-  std::optional<std::chrono::seconds> retry_after = {};  ///< also the header Retry-After
+  std::optional<std::chrono::seconds> retry_after = {};  ///< the header Retry-After
 };
 
 /// A value or an ApiError.
@@ -50,10 +34,17 @@ using ApiFailure = tl::unexpected<ApiError>;
 /// Returns the error for a status of HTTP, with the reason that the API has for it.
 ApiError ErrorFor(int code, std::string message);
 
-/// 400 BadRequest.
+/// The errors below have the messages of the real server.
+
 ApiFailure BadRequest(std::string message);
 /// 410 Expired: the version was compacted.
 ApiFailure Expired(std::string message);
+ApiFailure NotFound(const KindInfo& kind, const std::string& name);
+ApiFailure AlreadyExists(const KindInfo& kind, const std::string& name);
+ApiFailure Conflict(const KindInfo& kind, const std::string& name, std::string_view detail);
+/// 422. `errors` are those of fields, see field_errors.h.
+ApiFailure Invalid(const KindInfo& kind, const std::string& name,
+                   const std::vector<std::string>& errors);
 
 /// Returns the Status object of an error.
 Json StatusOf(const ApiError& error);

@@ -11,10 +11,12 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <future>
 #include <system_error>
 #include <thread>
@@ -22,10 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "api_server_sim/claim_allocation.h"
 #include "api_server_sim/connection.h"
-#include "api_server_sim/server_state.h"
-#include "api_server_sim/tls_context.h"
 #include "base/format.h"
 
 namespace patchbay::api_sim {
@@ -50,20 +49,34 @@ error_code Bind(Socket& socket, std::uint16_t port) {
 
 Failure CannotListen(std::uint16_t port, const error_code& error) {
   return Fail(ErrorKind::kUnavailable,
-              Format("cannot listen on 127.0.0.1:{} for the built-in API server: {}; use another "
-                     "port",
+              Format("cannot listen on 127.0.0.1:{} for the built-in API server: {}; end the "
+                     "program that uses the port",
                      port, error.message()));
+}
+
+/// Returns a context for TLS 1.2 and later.
+Result<TlsContext> MakeServerContext(const TlsIdentity& identity) {
+  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+  error_code error;
+  context->use_certificate_chain(asio::buffer(identity.certificate), error);
+  if (!error) context->use_private_key(asio::buffer(identity.key), asio::ssl::context::pem, error);
+  if (!error) return context;
+  return Fail(ErrorKind::kInvalid,
+              Format("cannot use the certificate of the API server: {}; it and its key must be in "
+                     "PEM",
+                     error.message()));
 }
 
 }  // namespace
 
-class ApiServerSim::Impl {
+class ApiServerSim::Network {
  public:
-  explicit Impl(const ApiServerOptions& options)
-      : state(options, [this] { Post([this] { SendEvents(); }); }),
-        context{state, options.bookmark_interval, options.max_body_bytes, options.latency} {}
+  Network(ServerState& state, const ApiServerOptions& options)
+      : context{state, options.bookmark_interval, options.latency} {}
 
-  ~Impl() {
+  /// Closes all connections and ends the thread.
+  void End() {
     if (!thread.joinable()) return;
     Run([this] { CloseAll(); });
     work.reset();
@@ -71,11 +84,9 @@ class ApiServerSim::Impl {
     thread.join();
   }
 
-  Status Open(const ApiServerOptions& options) {
-    if (options.tls) tls = TRY(MakeServerContext(*options.tls));
-    if (const error_code error = Bind(reserved, options.port)) {
-      return CannotListen(options.port, error);
-    }
+  Status Open(const std::optional<TlsIdentity>& identity) {
+    if (identity) tls = TRY(MakeServerContext(*identity));
+    if (const error_code error = Bind(reserved, 0)) return CannotListen(0, error);
     port = reserved.local_endpoint().port();
     try {
       thread = std::thread([this] {
@@ -91,14 +102,9 @@ class ApiServerSim::Impl {
     return {};
   }
 
-  template <class F>
-  void Post(F f) {
-    asio::post(io, std::move(f));
-  }
-
   /// Runs `f` on the thread and waits until it returns.
   template <class F>
-  std::invoke_result_t<F> Run(F f) const {
+  std::invoke_result_t<F> Run(F f) {
     std::packaged_task<std::invoke_result_t<F>()> task(std::move(f));
     auto result = task.get_future();
     asio::post(io, [&task] { task(); });
@@ -136,13 +142,6 @@ class ApiServerSim::Impl {
     EachConnection([](Connection& connection) { connection.Close(); });
   }
 
-  template <class F>
-  Status ChangeClaim(F f) {
-    Status result;
-    state.Change([&](Api& api) { result = f(api, std::chrono::system_clock::now()); });
-    return result;
-  }
-
   /// Calls `f` for each connection; `f` may close it.
   template <class F>
   void EachConnection(F f) {
@@ -154,10 +153,9 @@ class ApiServerSim::Impl {
     EachConnection([](Connection& connection) { connection.SendEvents(); });
   }
 
-  // The operations in `io` own the connections, which use the state and the context.
-  ServerState state;
+  // The operations in `io` own the connections, which use the context.
   ConnectionContext context;
-  mutable asio::io_context io{1};
+  asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   tcp::socket reserved{io};
   tcp::acceptor acceptor{io};
@@ -166,107 +164,46 @@ class ApiServerSim::Impl {
   std::thread thread;
 };
 
-ApiServerSim::ApiServerSim(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-ApiServerSim::~ApiServerSim() = default;
+ApiServerSim::ApiServerSim(const ApiServerOptions& options)
+    : ServerState(options.profile, options.tokens),
+      network_(std::make_unique<Network>(*this, options)) {}
+ApiServerSim::~ApiServerSim() { network_->End(); }
+
+void ApiServerSim::OnChange() {
+  asio::post(network_->io, [this] { network_->SendEvents(); });
+}
 
 Result<std::unique_ptr<ApiServerSim>> ApiServerSim::Create(const ApiServerOptions& options) {
-  auto impl = std::make_unique<Impl>(options);
-  TRY(impl->Open(options));
-  return std::unique_ptr<ApiServerSim>(new ApiServerSim(std::move(impl)));
+  auto server = std::unique_ptr<ApiServerSim>(new ApiServerSim(options));
+  TRY(server->network_->Open(options.tls));
+  return server;
 }
 
 Status ApiServerSim::Start() {
-  return impl_->Run([this] { return impl_->Listen(); });
+  return network_->Run([this] { return network_->Listen(); });
 }
 
 void ApiServerSim::Stop() {
-  impl_->Run([this] { impl_->CloseAll(); });
-  impl_->state.NotifyChange();
+  network_->Run([this] { network_->CloseAll(); });
+  NotifyChange();
 }
 
-Status ApiServerSim::Restart() {
-  Stop();
-  return Start();
-}
-
-std::uint16_t ApiServerSim::port() const { return impl_->port; }
+std::uint16_t ApiServerSim::port() const { return network_->port; }
 
 std::string ApiServerSim::url() const {
-  const bool has_tls = impl_->Run([this] { return impl_->tls != nullptr; });
-  return Format("{}://127.0.0.1:{}", has_tls ? "https" : "http", impl_->port);
-}
-
-HttpResponse ApiServerSim::Call(const std::string& method, const std::string& target,
-                                const Json& body) {
-  return impl_->state.Call(
-      {.method = method, .target = target, .body = body.is_null() ? "" : Dump(body)});
-}
-
-Status ApiServerSim::Allocate(const std::string& namespace_name, const std::string& claim,
-                              const std::string& node) {
-  return impl_->ChangeClaim([&](Api& api, Api::Time now) {
-    return AllocateClaim(api, namespace_name, claim, node, now);
-  });
-}
-
-Status ApiServerSim::Deallocate(const std::string& namespace_name, const std::string& claim) {
-  return impl_->ChangeClaim(
-      [&](Api& api, Api::Time now) { return DeallocateClaim(api, namespace_name, claim, now); });
-}
-
-std::vector<ApiCall> ApiServerSim::Calls() const { return impl_->state.Calls(); }
-
-std::size_t ApiServerSim::Connections() const {
-  return impl_->Run([this] { return impl_->context.open.size(); });
+  return Format("{}://127.0.0.1:{}", network_->tls ? "https" : "http", network_->port);
 }
 
 std::size_t ApiServerSim::Watches() const {
-  return impl_->Run([this] {
-    const auto& open = impl_->context.open;
-    return static_cast<std::size_t>(std::count_if(
-        open.begin(), open.end(), [](const Connection* each) { return each->IsWatch(); }));
-  });
-}
-
-bool ApiServerSim::Await(const std::function<bool()>& predicate,
-                         std::chrono::milliseconds timeout) const {
-  return impl_->state.Await(predicate, timeout);
-}
-
-void ApiServerSim::SetTokens(std::set<std::string> tokens) {
-  impl_->state.SetTokens(std::move(tokens));
-}
-
-Status ApiServerSim::SetTls(const TlsIdentity& identity) {
-  TlsContext context = TRY(MakeServerContext(identity));
-  impl_->Run([&] { impl_->tls = std::move(context); });
-  return {};
-}
-
-void ApiServerSim::SetFaults(std::vector<Fault> faults) {
-  impl_->state.SetFaults(std::move(faults));
-}
-
-int ApiServerSim::FaultsLeft() const { return impl_->state.FaultsLeft(); }
-
-void ApiServerSim::SetProfile(ApiProfile profile) {
-  impl_->state.Change([&](Api& api) { api.SetProfile(profile); });
-}
-
-void ApiServerSim::SetFeatures(const ApiFeatures& features) {
-  impl_->state.Change([&](Api& api) { api.SetFeatures(features); });
-}
-
-void ApiServerSim::Compact(ExpiredWatch form) {
-  impl_->state.Change([&](Api& api) {
-    api.Compact();
-    api.SetExpiredWatch(form);
+  return network_->Run([this] {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(network_->context.open, &Connection::IsWatch));
   });
 }
 
 void ApiServerSim::EndWatches(WatchEnd end) {
-  impl_->Run([&] {
-    impl_->EachConnection([&](Connection& connection) {
+  network_->Run([&] {
+    network_->EachConnection([&](Connection& connection) {
       if (!connection.IsWatch()) return;
       if (end == WatchEnd::kReset) return connection.Close(/*resets=*/true);
       connection.EndWatch();
@@ -275,15 +212,10 @@ void ApiServerSim::EndWatches(WatchEnd end) {
 }
 
 void ApiServerSim::PauseWatches(bool paused) {
-  impl_->Run([&] {
-    impl_->context.are_watches_paused = paused;
-    impl_->SendEvents();
+  network_->Run([&] {
+    network_->context.are_watches_paused = paused;
+    network_->SendEvents();
   });
-}
-
-void ApiServerSim::SendBookmarks() {
-  impl_->Run(
-      [&] { impl_->EachConnection([](Connection& connection) { connection.SendBookmark(); }); });
 }
 
 }  // namespace patchbay::api_sim

@@ -23,6 +23,8 @@ namespace http = boost::beast::http;
 using boost::beast::error_code;
 
 constexpr std::uint32_t kMaxHeaderBytes = 64 * 1024;
+constexpr std::size_t kMaxBodyBytes = std::size_t{3} << 20;  // as in the real server
+constexpr std::chrono::milliseconds kPace{1};                // of each byte of a slow body
 /// The real server chooses 30 to 60 minutes.
 constexpr std::chrono::seconds kDefaultWatchTimeout{1800};
 
@@ -31,8 +33,8 @@ std::string ToString(boost::beast::string_view text) { return {text.data(), text
 std::string HeaderOf(const HttpResponse& response, bool keep_alive) {
   const auto status = http::int_to_status(static_cast<unsigned>(response.status));
   std::string header =
-      Format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", response.status,
-             ToString(http::obsolete_reason(status)), response.content_type, response.body.size());
+      Format("HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
+             response.status, ToString(http::obsolete_reason(status)), response.body.size());
   if (response.retry_after) header += Format("Retry-After: {}\r\n", response.retry_after->count());
   header += keep_alive ? "\r\n" : "Connection: close\r\n\r\n";
   return header;
@@ -50,7 +52,7 @@ std::string Half(const std::string& text) { return text.substr(0, text.size() / 
 Connection::Connection(Stream::Socket socket, TlsContext tls, ConnectionContext& context)
     : stream_(std::move(socket), std::move(tls)),
       context_(context),
-      buffer_(kMaxHeaderBytes + context.max_body_bytes),
+      buffer_(kMaxHeaderBytes + kMaxBodyBytes),
       pace_timer_(stream_.get_executor()),
       watch_timer_(stream_.get_executor()),
       bookmark_timer_(stream_.get_executor()) {
@@ -83,7 +85,7 @@ void Connection::Close(bool resets) {
 void Connection::ReadRequest() {
   parser_.emplace();
   parser_->header_limit(kMaxHeaderBytes);
-  parser_->body_limit(context_.max_body_bytes);
+  parser_->body_limit(kMaxBodyBytes);
   http::async_read(stream_, buffer_, *parser_,
                    [self = shared_from_this()](const error_code& error, std::size_t) {
                      if (self->is_open_) self->OnRequest(error);
@@ -91,38 +93,24 @@ void Connection::ReadRequest() {
 }
 
 void Connection::OnRequest(const error_code& error) {
-  if (error == http::error::body_limit) {
-    return Reject(413, Format("Request entity too large: limit is {}", context_.max_body_bytes));
-  }
-  if (error == http::error::header_limit) return Reject(431, "request header is too long");
-  if (error == http::error::end_of_stream || error == http::error::partial_message) return Close();
-  if (error && error.category() == http::make_error_code(http::error::bad_method).category()) {
-    return Reject(400, "the request is not valid HTTP");
-  }
   if (error) return Close();
   auto message = parser_->release();
   const bool keep_alive = message.keep_alive();
-  const Outcome outcome = context_.state.Serve(
-      {.method = ToString(message.method_string()),
-       .target = ToString(message.target()),
-       .body = std::move(message.body()),
-       .content_type = ToString(message[http::field::content_type]),
-       .accept = ToString(message[http::field::accept])},
-      ToString(message[http::field::authorization]), stream_.HasClientCertificate());
+  const Outcome outcome =
+      context_.state.Serve({.method = ToString(message.method_string()),
+                            .target = ToString(message.target()),
+                            .body = std::move(message.body()),
+                            .content_type = ToString(message[http::field::content_type])},
+                           ToString(message[http::field::authorization]));
   const std::optional<Fault>& fault = outcome.fault;
   const auto is = [&](FaultType type) { return fault && fault->type == type; };
-  pace_ = is(FaultType::kSlowBody) ? std::optional(fault->pace) : std::nullopt;
+  is_slow_ = is(FaultType::kSlowBody);
   if (is(FaultType::kReset) || is(FaultType::kLoseResponse)) return Close(/*resets=*/true);
-  if (is(FaultType::kHang)) return DiscardInput();
   if (is(FaultType::kEndlessBody)) {
     return Write(std::string(kChunkedHeader), [this] { SendSpaces(); });
   }
-  if (outcome.watch) return StartWatch(outcome);
+  if (outcome.watch) return StartWatch(*outcome.watch, fault);
   Respond(outcome.response, keep_alive, fault);
-}
-
-void Connection::Reject(int code, const std::string& message) {
-  Respond(ErrorResponse(ErrorFor(code, message)), /*keep_alive=*/false, std::nullopt);
 }
 
 void Connection::Respond(const HttpResponse& response, bool keep_alive,
@@ -142,18 +130,17 @@ void Connection::Respond(const HttpResponse& response, bool keep_alive,
   After(context_.latency, [this, bytes = std::move(bytes), next] { Write(bytes, next); });
 }
 
-void Connection::StartWatch(const Outcome& outcome) {
-  watch_ = outcome.watch;
-  allows_bookmarks_ = outcome.options.allows_bookmarks;
+void Connection::StartWatch(const WatchCursor& watch, const std::optional<Fault>& fault) {
+  watch_ = watch;
   is_ending_ = wants_bookmark_ = false;
-  cuts_next_event_ = outcome.fault && outcome.fault->type == FaultType::kMalformedJson;
-  const bool is_cut = outcome.fault && outcome.fault->type == FaultType::kCutBody;
+  cuts_next_event_ = fault && fault->type == FaultType::kMalformedJson;
+  const bool is_cut = fault && fault->type == FaultType::kCutBody;
   AwaitClient();
   if (is_cut) {
     // The connection ends within a chunk.
     return Write(std::string(kChunkedHeader) + "100\r\n{\"type\":\"ADDED\"", [this] { Close(); });
   }
-  watch_timer_.expires_after(outcome.options.timeout.value_or(kDefaultWatchTimeout));
+  watch_timer_.expires_after(watch.request.timeout.value_or(kDefaultWatchTimeout));
   watch_timer_.async_wait([self = shared_from_this()](const error_code& error) {
     if (error || !self->watch_) return;
     self->SendBookmark();
@@ -165,7 +152,7 @@ void Connection::StartWatch(const Outcome& outcome) {
 }
 
 void Connection::ScheduleBookmark() {
-  if (!allows_bookmarks_) return;
+  if (!watch_->request.allows_bookmarks) return;
   bookmark_timer_.expires_after(context_.bookmark_interval);
   bookmark_timer_.async_wait([self = shared_from_this()](const error_code& error) {
     if (error || !self->watch_) return;
@@ -175,7 +162,7 @@ void Connection::ScheduleBookmark() {
 }
 
 void Connection::SendBookmark() {
-  if (!watch_ || !allows_bookmarks_) return;
+  if (!watch_ || !watch_->request.allows_bookmarks) return;
   wants_bookmark_ = true;
   SendEvents();
 }
@@ -189,12 +176,12 @@ void Connection::EndWatch() {
 void Connection::SendEvents() {
   if (!watch_ || next_) return;
   if (!context_.are_watches_paused) {
-    const WatchEvents events = context_.state.Read(*watch_);
-    if (events.has_ended) is_ending_ = true;
+    const std::vector<std::string> lines = context_.state.Read(*watch_);
+    if (watch_->has_ended) is_ending_ = true;
     std::string text;
-    for (const std::string& line : events.lines) text += line;
+    for (const std::string& line : lines) text += line;
     if (!text.empty()) {
-      if (std::exchange(cuts_next_event_, false)) text = Half(events.lines.front()) + "\n";
+      if (std::exchange(cuts_next_event_, false)) text = Half(lines.front()) + "\n";
       return SendChunk(text);
     }
     if (std::exchange(wants_bookmark_, false)) return SendChunk(Api::Bookmark(*watch_));
@@ -247,7 +234,7 @@ void Connection::Write(std::string bytes, Next next) {
 }
 
 void Connection::WriteMore() {
-  const std::size_t size = pace_ ? 1 : outgoing_.size() - sent_;
+  const std::size_t size = is_slow_ ? 1 : outgoing_.size() - sent_;
   asio::async_write(stream_, asio::buffer(outgoing_.data() + sent_, size),
                     [self = shared_from_this()](const error_code& error, std::size_t written) {
                       if (error || !self->is_open_) return self->Close();
@@ -255,7 +242,7 @@ void Connection::WriteMore() {
                       if (self->sent_ == self->outgoing_.size()) {
                         return std::exchange(self->next_, nullptr)();
                       }
-                      self->After(*self->pace_, [self] { self->WriteMore(); });
+                      self->After(kPace, [self] { self->WriteMore(); });
                     });
 }
 

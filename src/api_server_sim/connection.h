@@ -24,7 +24,6 @@ class Connection;
 struct ConnectionContext {
   ServerState& state;
   std::chrono::milliseconds bookmark_interval;
-  std::size_t max_body_bytes;
   std::chrono::milliseconds latency;  ///< of responses
   bool are_watches_paused = false;
   std::set<Connection*> open = {};
@@ -47,7 +46,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void SendEvents();
   /// Ends the response of a watch.
   void EndWatch();
-  void SendBookmark();
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
@@ -55,10 +53,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void ReadRequest();
   void OnRequest(const boost::beast::error_code& error);
-  void Reject(int code, const std::string& message);
   void Respond(const HttpResponse& response, bool keep_alive, const std::optional<Fault>& fault);
-  void StartWatch(const Outcome& outcome);
+  void StartWatch(const WatchCursor& watch, const std::optional<Fault>& fault);
   void ScheduleBookmark();
+  void SendBookmark();
   /// Writes a chunk of the response of a watch, then new events.
   void SendChunk(const std::string& text);
   void SendSpaces();
@@ -82,12 +80,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::string outgoing_;
   std::size_t sent_ = 0;
-  Next next_;                                      ///< set while writing
-  std::optional<std::chrono::milliseconds> pace_;  ///< of each byte
-  boost::asio::steady_timer pace_timer_;           ///< of bytes and of the latency
+  Next next_;                             ///< set while writing
+  bool is_slow_ = false;                  ///< sends byte by byte
+  boost::asio::steady_timer pace_timer_;  ///< of bytes and of the latency
 
   std::optional<WatchCursor> watch_;
-  bool allows_bookmarks_ = false;
   bool is_ending_ = false;       ///< EndWatch was called
   bool wants_bookmark_ = false;  ///< to be sent after the pending write
   bool cuts_next_event_ = false;

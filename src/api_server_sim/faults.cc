@@ -1,43 +1,24 @@
 #include "api_server_sim/faults.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/format.h"
 
 namespace patchbay::api_sim {
 
-bool IsPerformed(FaultType type) {
-  switch (type) {
-    case FaultType::kError:
-    case FaultType::kReset:
-    case FaultType::kHang:
-    case FaultType::kEndlessBody: return false;
-    case FaultType::kLoseResponse:
-    case FaultType::kSlowBody:
-    case FaultType::kMalformedJson:
-    case FaultType::kCutBody: break;
-  }
-  return true;
-}
+bool IsPerformed(FaultType type) { return type >= FaultType::kLoseResponse; }
 
-std::optional<Fault> FaultPlan::Take(Verb verb, Kind kind) {
-  const auto found = std::find_if(faults_.begin(), faults_.end(), [&](const Fault& fault) {
-    return fault.verb.value_or(verb) == verb && fault.kind.value_or(kind) == kind;
-  });
-  if (found == faults_.end()) return std::nullopt;
+std::optional<Fault> TakeFault(std::vector<Fault>& faults, Verb verb) {
+  const auto found = std::ranges::find_if(
+      faults, [&](const Fault& fault) { return fault.verb.value_or(verb) == verb; });
+  if (found == faults.end()) return std::nullopt;
   const Fault fault = *found;
   if (found->times == 1) {
-    faults_.erase(found);
+    faults.erase(found);
   } else if (found->times > 1) {
     --found->times;
   }
   return fault;
-}
-
-int FaultPlan::Left() const {
-  return std::accumulate(faults_.begin(), faults_.end(), 0,
-                         [](int sum, const Fault& fault) { return sum + fault.times; });
 }
 
 ApiError ErrorOf(const Fault& fault) {

@@ -8,52 +8,45 @@ std::string At(std::string_view path, std::size_t index) { return Format("{}[{}]
 
 std::string At(std::string_view path, std::string_view key) { return Format("{}[{}]", path, key); }
 
-void FieldErrors::Required(std::string field, std::string_view detail) {
-  std::string message = "Required value";
-  if (!detail.empty()) message.append(": ").append(detail);
-  causes_.push_back({"FieldValueRequired", std::move(message), std::move(field)});
+void FieldErrors::Add(std::string_view field, std::string_view message) {
+  errors_.push_back(Format("{}: {}", field, message));
 }
 
-void FieldErrors::Invalid(std::string field, const Json& value, std::string_view detail) {
-  causes_.push_back({"FieldValueInvalid", Format("Invalid value: {}: {}", Dump(value), detail),
-                     std::move(field)});
+void FieldErrors::Required(std::string_view field, std::string_view detail) {
+  Add(field, Format("Required value{}{}", detail.empty() ? "" : ": ", detail));
 }
 
-void FieldErrors::NotSupported(std::string field, const Json& value,
-                               std::initializer_list<std::string_view> supported) {
-  std::string names;
-  for (const std::string_view name : supported) {
-    names.append(names.empty() ? "\"" : ", \"").append(name).append("\"");
+void FieldErrors::Forbidden(std::string_view field, std::string_view detail) {
+  Add(field, Format("Forbidden: {}", detail));
+}
+
+void FieldErrors::Duplicate(std::string_view field, const Json& value) {
+  Add(field, Format("Duplicate value: {}", Dump(value)));
+}
+
+void FieldErrors::Check(bool is_valid, std::string_view field, const Json& value,
+                        std::string_view detail) {
+  if (!is_valid) Add(field, Format("Invalid value: {}: {}", Dump(value), detail));
+}
+
+void FieldErrors::Check(Rule rule, std::string_view field, std::string_view text) {
+  if (text.size() > MaxBytes(rule)) {
+    return Add(field, Format("Too long: may not be more than {} bytes", MaxBytes(rule)));
   }
-  causes_.push_back({"FieldValueNotSupported",
-                     Format("Unsupported value: {}: supported values: {}", Dump(value), names),
-                     std::move(field)});
+  Check(Accepts(rule, text), field, text, Description(rule));
 }
 
-void FieldErrors::Duplicate(std::string field, const Json& value) {
-  causes_.push_back(
-      {"FieldValueDuplicate", Format("Duplicate value: {}", Dump(value)), std::move(field)});
+void FieldErrors::CheckMember(Rule rule, const Json& object, std::string_view path,
+                              std::string_view name) {
+  const std::string field = Format("{}.{}", path, name);
+  const std::string_view text = Text(object, name);
+  if (text.empty()) return Required(field);
+  Check(rule, field, text);
 }
 
-void FieldErrors::Forbidden(std::string field, std::string_view detail) {
-  causes_.push_back({"FieldValueForbidden", Format("Forbidden: {}", detail), std::move(field)});
-}
-
-void FieldErrors::TooLong(std::string field, std::size_t max_bytes) {
-  causes_.push_back({"FieldValueTooLong",
-                     Format("Too long: may not be more than {} bytes", max_bytes),
-                     std::move(field)});
-}
-
-void FieldErrors::TooMany(std::string field, std::size_t actual, std::size_t max) {
-  causes_.push_back({"FieldValueTooMany",
-                     Format("Too many: {}: must have at most {} items", actual, max),
-                     std::move(field)});
-}
-
-bool FieldErrors::CheckSize(const Json& list, std::size_t max, const std::string& field) {
+bool FieldErrors::CheckSize(const Json& list, std::size_t max, std::string_view field) {
   if (list.size() <= max) return true;
-  TooMany(field, list.size(), max);
+  Add(field, Format("Too many: {}: must have at most {} items", list.size(), max));
   return false;
 }
 

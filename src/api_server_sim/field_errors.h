@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api_server_sim/api_error.h"
+#include "api_server_sim/field_rules.h"
 
 namespace patchbay::api_sim {
 
@@ -14,30 +15,28 @@ namespace patchbay::api_sim {
 std::string At(std::string_view path, std::size_t index);
 std::string At(std::string_view path, std::string_view key);
 
-/// Collects the errors of the fields of an object, with the reasons and messages of the real
-/// server.
+/// Collects the errors of the fields of an object, in the words of the real server:
+/// "spec.driver: Required value".
 class FieldErrors {
  public:
-  void Required(std::string field, std::string_view detail = "");
-  void Invalid(std::string field, const Json& value, std::string_view detail);
-  void NotSupported(std::string field, const Json& value,
-                    std::initializer_list<std::string_view> supported);
-  void Duplicate(std::string field, const Json& value);
-  void Forbidden(std::string field, std::string_view detail);
-  void TooLong(std::string field, std::size_t max_bytes);
-  void TooMany(std::string field, std::size_t actual, std::size_t max);
+  void Required(std::string_view field, std::string_view detail = "");
+  void Forbidden(std::string_view field, std::string_view detail);
+  void Duplicate(std::string_view field, const Json& value);
+  /// Reports an invalid value unless `is_valid`.
+  void Check(bool is_valid, std::string_view field, const Json& value, std::string_view detail);
+  /// Reports a text that breaks a rule.
+  void Check(Rule rule, std::string_view field, std::string_view text);
+  /// Does so with the member `name` of `object`, which is at `path` and must not be empty.
+  void CheckMember(Rule rule, const Json& object, std::string_view path, std::string_view name);
+  /// Reports a list with more than `max` elements. Returns whether it may be checked further.
+  bool CheckSize(const Json& list, std::size_t max, std::string_view field);
 
-  /// Reports Invalid unless `is_valid`.
-  void Check(bool is_valid, const std::string& field, const Json& value, std::string_view detail) {
-    if (!is_valid) Invalid(field, value, detail);
-  }
-  /// Reports TooMany if `list` has more than `max` elements. Returns whether it may be checked.
-  bool CheckSize(const Json& list, std::size_t max, const std::string& field);
-
-  std::vector<Cause> Take() { return std::move(causes_); }
+  std::vector<std::string> Take() { return std::move(errors_); }
 
  private:
-  std::vector<Cause> causes_;
+  void Add(std::string_view field, std::string_view message);
+
+  std::vector<std::string> errors_;
 };
 
 /// Returns a member of an object, or a null value if there is none.

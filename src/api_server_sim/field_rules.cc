@@ -1,19 +1,52 @@
-// The predicates read text from left to right, without regular expressions: the texts of the rules
-// repeat the expressions of the real server, and a table of the tests compares both. Quantities are
-// integers of thousandths, so that comparing and rounding them is exact. 17 digits with the largest
-// suffix have 38 digits, which is what 128 bits can hold.
+// Texts are matched by the expressions that the real server has. Quantities are integers of
+// thousandths, so that comparing and rounding them is exact. 17 digits with the largest suffix have
+// 38 digits, which is what 128 bits can hold.
 
 #include "api_server_sim/field_rules.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 #include "base/ascii.h"
 #include "base/format.h"
+#include "model/text_pattern.h"
 
 namespace patchbay::api_sim {
 namespace {
+
+struct RuleInfo {
+  std::string_view what;
+  std::size_t max_bytes;
+  TextPattern pattern;
+};
+
+const RuleInfo& RowOf(Rule rule) {
+  const auto compile = [](const std::string& pattern) {
+    return TextPattern::Compile(pattern).value();
+  };
+  static const std::string kLabel = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+  static const std::string kSubdomain = Format(R"({0}(\.{0})*)", kLabel);
+  static const std::string kName = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+  static const std::string kNumber = "(0|[1-9][0-9]*)";
+  static const std::string kPreRelease = "(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)";
+  static const std::string kBuild = "[0-9A-Za-z-]+";
+  /// In the order of Rule.
+  static const RuleInfo kRows[] = {
+      {"a DNS label", 63, compile(kLabel)},
+      {"a DNS subdomain", 253, compile(kSubdomain)},
+      {"a DNS subdomain", 63, compile("(?i)" + kSubdomain)},
+      {"DNS subdomains joined by slashes", 253, compile(Format("{0}(/{0})*", kSubdomain))},
+      {"an identifier of C", 32, compile("[A-Za-z_][A-Za-z0-9_]*")},
+      {"a text", 64, compile("(?s).*")},
+      {"a version of semver.org 2.0.0", 64,
+       compile(Format(R"({0}\.{0}\.{0}(-{1}(\.{1})*)?(\+{2}(\.{2})*)?)", kNumber, kPreRelease,
+                      kBuild))},
+      {"a qualified name", 317, compile(Format("({}/)?{}", kSubdomain, kName))},
+      {"a label", 63, compile(Format("({})?", kName))},
+      {"a time", 40, compile(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[-+]\d\d:\d\d))")},
+  };
+  return kRows[static_cast<std::size_t>(rule)];
+}
 
 struct Suffix {
   std::string_view text;
@@ -67,69 +100,15 @@ std::optional<Millis> UnitOf(std::string_view suffix) {
   return unit;
 }
 
-bool IsLowerAlnum(char c) { return IsLower(c) || IsDigit(c); }
-
-/// Returns whether `matches` holds for each part of `text` between separators.
-template <class Matches>
-bool EachPart(std::string_view text, char separator, Matches matches) {
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    if (!matches(text.substr(0, end))) return false;
-    if (end == std::string_view::npos) return true;
-    text.remove_prefix(end + 1);
-  }
-}
-
-/// A name of letters, digits, "-", "_" and ".", with a letter or digit at both ends.
-bool IsLabelName(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxDnsLabel && IsAlnum(text.front()) &&
-         IsAlnum(text.back()) && std::all_of(text.begin(), text.end(), [](char c) {
-           return IsAlnum(c) || c == '-' || c == '_' || c == '.';
-         });
-}
-
-bool IsDigits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
-}
-
-bool IsVersionNumber(std::string_view text) {
-  return IsDigits(text) && (text.size() == 1 || text.front() != '0');
-}
-
-bool IsBuildPart(std::string_view text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return IsAlnum(c) || c == '-'; });
-}
-
-bool IsPreReleasePart(std::string_view text) {
-  return IsBuildPart(text) && (!IsDigits(text) || IsVersionNumber(text));
-}
-
 }  // namespace
 
-constexpr std::string_view kDnsLabelRule =
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-    "must "
-    "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
-    "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-constexpr std::string_view kDnsSubdomainRule =
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', "
-    "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
-    "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-constexpr std::string_view kCIdentifierRule =
-    "a valid C identifier must start with alphabetic character or '_', followed by a string of "
-    "alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for "
-    "validation is '[A-Za-z_][A-Za-z0-9_]*')";
-constexpr std::string_view kLabelKeyRule =
-    "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used "
-    "for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain "
-    "prefix and '/' (e.g. 'example.com/MyName')";
-constexpr std::string_view kLabelValueRule =
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-    "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
-    "'12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+bool Accepts(Rule rule, std::string_view text) { return RowOf(rule).pattern.Matches(text); }
+
+std::size_t MaxBytes(Rule rule) { return RowOf(rule).max_bytes; }
+
+std::string Description(Rule rule) {
+  return Format("must be {}, which matches {}", RowOf(rule).what, RowOf(rule).pattern.text());
+}
 
 std::optional<Millis> ParseQuantity(std::string_view text) {
   const bool is_negative = text.starts_with('-');
@@ -161,67 +140,5 @@ std::string QuantityText(Millis value) {
   return Format("{}{}", static_cast<std::int64_t>(is_whole ? value / 1'000 : value),
                 is_whole ? "" : "m");
 }
-
-bool IsTime(std::string_view text) {
-  constexpr std::string_view kForm = "0000-00-00T00:00:00";
-  if (text.size() <= kForm.size() || text.size() > 40) return false;
-  for (std::size_t i = 0; i < kForm.size(); ++i) {
-    if (kForm[i] == '0' ? !IsDigit(text[i]) : text[i] != kForm[i]) return false;
-  }
-  text.remove_prefix(kForm.size());
-  if (text.starts_with('.')) {
-    text.remove_prefix(1);
-    if (TakeDigits(text).empty()) return false;
-  }
-  if (text == "Z") return true;
-  return text.size() == 6 && (text[0] == '+' || text[0] == '-') && IsDigits(text.substr(1, 2)) &&
-         text[3] == ':' && IsDigits(text.substr(4));
-}
-
-bool IsUuid(std::string_view text) {
-  if (text.size() != 36) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
-    const bool is_hex = IsDigit(text[i]) || (text[i] >= 'a' && text[i] <= 'f');
-    if (is_dash ? text[i] != '-' : !is_hex) return false;
-  }
-  return true;
-}
-
-bool IsSemver(std::string_view text) {
-  const std::size_t plus = text.find('+');
-  if (plus != std::string_view::npos && !EachPart(text.substr(plus + 1), '.', IsBuildPart)) {
-    return false;
-  }
-  text = text.substr(0, plus);
-  const std::size_t dash = text.find('-');
-  if (dash != std::string_view::npos && !EachPart(text.substr(dash + 1), '.', IsPreReleasePart)) {
-    return false;
-  }
-  text = text.substr(0, dash);
-  return std::count(text.begin(), text.end(), '.') == 2 && EachPart(text, '.', IsVersionNumber);
-}
-
-bool IsCIdentifier(std::string_view text) {
-  return !text.empty() && !IsDigit(text.front()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return IsAlnum(c) || c == '_'; });
-}
-
-bool IsDnsLabel(std::string_view text) {
-  return !text.empty() && IsLowerAlnum(text.front()) && IsLowerAlnum(text.back()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return IsLowerAlnum(c) || c == '-'; });
-}
-
-bool IsDnsSubdomain(std::string_view text) { return EachPart(text, '.', IsDnsLabel); }
-
-bool IsLabelKey(std::string_view text) {
-  const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return IsLabelName(text);
-  const std::string_view prefix = text.substr(0, slash);
-  return prefix.size() <= kMaxDnsSubdomain && IsDnsSubdomain(prefix) &&
-         IsLabelName(text.substr(slash + 1));
-}
-
-bool IsLabelValue(std::string_view text) { return text.empty() || IsLabelName(text); }
 
 }  // namespace patchbay::api_sim

@@ -1,13 +1,32 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace patchbay::api_sim {
 
-/// Rules for names and values in objects of the API. Each predicate covers the whole rule except
-/// maximum lengths that the API reports as another error. The texts are those of the real server.
+/// The rules of the API for texts and quantities, with the expressions of the real server.
+
+enum class Rule {
+  kDnsLabel,
+  kDnsSubdomain,
+  kDriver,         ///< a DNS subdomain of at most 63 bytes
+  kPool,           ///< DNS subdomains joined by "/"
+  kIdentifier,     ///< of C, of an attribute or a capacity
+  kAttributeText,  ///< any text of at most 64 bytes
+  kVersion,        ///< of semver.org 2.0.0, as the value of an attribute
+  kLabelKey,       ///< an optional DNS subdomain and a slash, then a name; also of a taint
+  kLabelValue,
+  kTime,  ///< RFC 3339
+};
+
+/// Returns whether a text that is not longer than MaxBytes() follows the rule.
+bool Accepts(Rule rule, std::string_view text);
+std::size_t MaxBytes(Rule rule);
+/// "must be a DNS label, which matches …"
+std::string Description(Rule rule);
 
 /// The numeric value of a quantity in thousandths, rounded up as the real server does. Wide enough
 /// for every quantity with at most 17 digits and a suffix.
@@ -17,27 +36,5 @@ using Millis = __int128;
 std::optional<Millis> ParseQuantity(std::string_view text);
 /// Returns a quantity as text: "3", or "1500m" if it is not an integer.
 std::string QuantityText(Millis value);
-
-/// Returns whether `text` is a time of RFC 3339.
-bool IsTime(std::string_view text);
-/// Returns whether `text` is a UUID in its usual form, in lower case.
-bool IsUuid(std::string_view text);
-/// A version of semver.org 2.0.0.
-bool IsSemver(std::string_view text);
-bool IsCIdentifier(std::string_view text);
-bool IsDnsLabel(std::string_view text);
-bool IsDnsSubdomain(std::string_view text);
-/// A key of a label or a taint: an optional DNS subdomain and a slash, then a name.
-bool IsLabelKey(std::string_view text);
-bool IsLabelValue(std::string_view text);
-
-inline constexpr std::size_t kMaxDnsLabel = 63;
-inline constexpr std::size_t kMaxDnsSubdomain = 253;
-
-extern const std::string_view kDnsLabelRule;
-extern const std::string_view kDnsSubdomainRule;
-extern const std::string_view kCIdentifierRule;
-extern const std::string_view kLabelKeyRule;
-extern const std::string_view kLabelValueRule;
 
 }  // namespace patchbay::api_sim

@@ -2,67 +2,35 @@
 
 #include <algorithm>
 
-#include "api_server_sim/shapes.h"
+#include "base/format.h"
 
 namespace patchbay::api_sim {
 namespace {
 
-constexpr std::string_view kResourceGroup = "resource.k8s.io";
-constexpr std::string_view kSliceFields[] = {"spec.driver", "spec.nodeName"};
-constexpr std::string_view kNodeFields[] = {"spec.unschedulable"};
+constexpr std::string_view kResourceApi = "resource.k8s.io/v1";
 
+/// In the order of Kind.
 constexpr KindInfo kKinds[] = {
-    {Kind::kNode, "Node", "nodes", "node", "", "v1", false, true, kNodeFields, kNodeShape},
-    {Kind::kResourceSlice, "ResourceSlice", "resourceslices", "resourceslice", kResourceGroup, "v1",
-     false, false, kSliceFields, kResourceSliceShape},
-    {Kind::kResourceClaim,
-     "ResourceClaim",
-     "resourceclaims",
-     "resourceclaim",
-     kResourceGroup,
-     "v1",
-     true,
-     true,
-     {},
-     kResourceClaimShape},
-    {Kind::kDeviceClass,
-     "DeviceClass",
-     "deviceclasses",
-     "deviceclass",
-     kResourceGroup,
-     "v1",
-     false,
-     false,
-     {},
-     kDeviceClassShape},
+    {Kind::kNode, "Node", "nodes", "v1", false},
+    {Kind::kResourceSlice, "ResourceSlice", "resourceslices", kResourceApi, false},
+    {Kind::kResourceClaim, "ResourceClaim", "resourceclaims", kResourceApi, true},
+    {Kind::kDeviceClass, "DeviceClass", "deviceclasses", kResourceApi, false},
 };
-
-std::string Qualify(std::string_view name, std::string_view group) {
-  std::string text(name);
-  if (!group.empty()) text.append(".").append(group);
-  return text;
-}
 
 }  // namespace
 
-std::string KindInfo::ApiVersion() const {
-  return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
+std::string KindInfo::WithGroup(std::string_view name_or_plural) const {
+  const std::size_t slash = api_version.find('/');
+  if (slash == std::string_view::npos) return std::string(name_or_plural);
+  return Format("{}.{}", name_or_plural, api_version.substr(0, slash));
 }
-
-std::string KindInfo::QualifiedPlural() const { return Qualify(plural, group); }
-
-std::string KindInfo::QualifiedName() const { return Qualify(name, group); }
-
-std::span<const KindInfo> AllKinds() { return kKinds; }
 
 const KindInfo& InfoOf(Kind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
-const KindInfo* FindKind(std::string_view group, std::string_view version,
-                         std::string_view plural) {
-  const auto* const found =
-      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& row) {
-        return row.group == group && row.version == version && row.plural == plural;
-      });
+const KindInfo* FindKind(std::string_view api_version, std::string_view plural) {
+  const auto* const found = std::ranges::find_if(kKinds, [&](const KindInfo& row) {
+    return row.api_version == api_version && row.plural == plural;
+  });
   return found == std::end(kKinds) ? nullptr : found;
 }
 

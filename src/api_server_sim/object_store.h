@@ -4,10 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api_server_sim/api_error.h"
@@ -21,8 +22,8 @@ using Object = std::shared_ptr<const Json>;
 /// Identifies an object. Ordered as lists of the server are: by namespace, then by name.
 struct ObjectKey {
   Kind kind = Kind::kNode;
-  std::string namespace_name;  ///< "" for a kind without namespaces
-  std::string name;
+  std::string namespace_name = {};  ///< "" for a kind without namespaces
+  std::string name = {};
   auto operator<=>(const ObjectKey&) const = default;  // NOLINT(modernize-use-nullptr): its own 0
 };
 
@@ -33,12 +34,12 @@ struct Change {
   std::uint64_t version = 0;
   ChangeType type = ChangeType::kAdded;
   ObjectKey key;
-  Object object;    ///< for kDeleted the last state, with the version of its removal
-  Object previous;  ///< null for kAdded
+  Object object;  ///< for kDeleted the last state, with the version of its removal
 };
 
-/// The objects of the server, as etcd keeps them: by key, with one counter of versions, and the
-/// last changes. A plain value without I/O, time or locks; it does not validate.
+/// The objects of the server, as etcd keeps them: by key, with one counter of versions, and with
+/// the states since the oldest known version. All states share the objects that did not change. A
+/// plain value without I/O, time or locks; it does not validate.
 class ObjectStore {
  public:
   /// Keeps at most `max_history` changes.
@@ -58,21 +59,31 @@ class ObjectStore {
   /// Drops the history, so that older versions are no longer known.
   void Compact();
 
-  /// Returns the objects of a kind at a version from oldest_version() to version(), in order.
-  std::map<ObjectKey, Object> ListAt(Kind kind, std::uint64_t version) const;
+  /// Calls `visit` with the objects of the kind of `after` that follow it at a version from
+  /// oldest_version() to version(), in order, until it returns false. Costs what it visits, and the
+  /// changes of these objects since oldest_version(). `visit` must not change the store.
+  void VisitAfter(const ObjectKey& after, std::uint64_t version,
+                  const std::function<bool(const ObjectKey&, const Object&)>& visit) const;
   /// Returns the objects of a kind in order.
-  std::map<ObjectKey, Object> List(Kind kind) const { return ListAt(kind, version_); }
+  std::vector<std::pair<ObjectKey, Object>> List(Kind kind) const;
   /// Returns the changes after a version that is not older than oldest_version(), in order. They
   /// are valid until the store changes.
   std::vector<const Change*> ChangesAfter(std::uint64_t version) const;
 
  private:
-  Object Record(ChangeType type, const ObjectKey& key, Json object, Object previous);
+  /// A key, and the version from which it has a state.
+  using Revision = std::pair<ObjectKey, std::uint64_t>;
+  using Revisions = std::map<Revision, Object>;
+
+  /// Returns the state of a key at a version, or end().
+  Revisions::const_iterator FindAt(const ObjectKey& key, std::uint64_t version) const;
+  Object Record(ChangeType type, const ObjectKey& key, Json object);
+  void DropOldestChange();
 
   std::size_t max_history_;
   std::uint64_t version_ = 1;
   std::uint64_t oldest_version_ = 1;
-  std::map<ObjectKey, Object> objects_;
+  Revisions revisions_;         ///< null: the object does not exist from this version on
   std::deque<Change> history_;  ///< the changes after oldest_version_
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,30 +19,16 @@ struct HttpRequest {
   std::string target;  ///< path and query
   std::string body = {};
   std::string content_type = {};
-  std::string accept = {};
 };
 
 /// The action of a request, with the names that audit logs and RBAC rules use.
 enum class Verb { kGet, kList, kWatch, kCreate, kUpdate, kDelete, kDeleteCollection };
 std::string_view NameOf(Verb verb);
 
-/// A term of a fieldSelector: the field has the value, or does not.
+/// A term of a fieldSelector: a member of the spec has the value.
 struct FieldTerm {
-  std::string field;
+  std::string member;
   std::string value;
-  bool is_negated = false;
-};
-
-/// The query of a request.
-struct RequestOptions {
-  std::vector<FieldTerm> fields = {};
-  std::size_t limit = 0;  ///< 0: no limit
-  std::string continue_token = {};
-  std::optional<std::uint64_t> resource_version = {};
-  bool is_exact_version = false;  ///< resourceVersionMatch=Exact
-  bool allows_bookmarks = false;
-  std::optional<std::chrono::seconds> timeout = {};
-  bool is_dry_run = false;  ///< of a write: it is checked and answered, but not performed
 };
 
 /// A request for objects.
@@ -50,17 +37,22 @@ struct ObjectRequest {
   const KindInfo* kind = nullptr;
   std::string namespace_name = {};  ///< "": all namespaces, or a kind without them
   std::string name = {};            ///< "" for a collection
-  bool is_status = false;           ///< the subresource "status"
-  RequestOptions options = {};
-  Json delete_options = Json::object();  ///< the body of a DELETE
+  std::vector<FieldTerm> fields = {};
+  std::size_t limit = 0;  ///< of a list; 0: no limit
+  std::string continue_token = {};
+  std::uint64_t resource_version = 0;  ///< of a watch; 0: none
+  bool allows_bookmarks = false;
+  std::optional<std::chrono::seconds> timeout = {};
+  bool is_dry_run = false;  ///< of a creation: it is checked and answered, but not performed
 };
 
-/// Returns the request for objects that a request of HTTP describes. Reads no body except that of a
-/// DELETE. Fails with the errors of the server: 400, 404 for another path or resource, 405, 406,
-/// 415, and 422 for options that are not valid.
+/// Returns the request for objects that a request of HTTP describes, without its body. Fails with
+/// the errors of the server: 400, 404 for another path or resource, 405 and 415. An option that
+/// would change the result, but is not supported, is a 400, so that no client relies on it by
+/// accident; unknown options are ignored, as in the real server.
 ApiResult<ObjectRequest> ParseRequest(const HttpRequest& request);
 
-/// Returns whether an object has the fields that a selector requires.
-bool MatchesFields(const Json& object, const std::vector<FieldTerm>& fields);
+/// Returns whether the namespace and the fields of a request select an object of its kind.
+bool Selects(const ObjectRequest& request, std::string_view namespace_name, const Json& object);
 
 }  // namespace patchbay::api_sim

@@ -5,6 +5,7 @@
 
 #include "api_server_sim/server_state.h"
 
+#include <numeric>
 #include <utility>
 
 namespace patchbay::api_sim {
@@ -15,45 +16,37 @@ constexpr std::size_t kMaxCalls = 10'000;
 
 }  // namespace
 
-ServerState::ServerState(const ApiServerOptions& options, std::function<void()> on_change)
-    : on_change_(std::move(on_change)),
-      api_(options.api),
-      notified_version_(api_.store().version()),
-      tokens_(options.tokens) {}
-
 void ServerState::Unlock(std::unique_lock<std::mutex> lock) {
   ++generation_;
   const std::uint64_t version = api_.store().version();
   const bool has_changed = std::exchange(notified_version_, version) != version;
   lock.unlock();
   changed_.notify_all();
-  if (has_changed) on_change_();
+  if (has_changed) OnChange();
 }
 
-bool ServerState::IsAuthenticated(const std::string& authorization,
-                                  bool has_client_certificate) const {
+bool ServerState::IsAuthenticated(const std::string& authorization) const {
   constexpr std::string_view kScheme = "Bearer ";
-  if (tokens_.empty() || has_client_certificate) return true;
+  if (tokens_.empty()) return true;
   return authorization.starts_with(kScheme) &&
          tokens_.contains(authorization.substr(kScheme.size()));
 }
 
-Outcome ServerState::Serve(const HttpRequest& request, const std::string& authorization,
-                           bool has_client_certificate) {
+Outcome ServerState::Serve(const HttpRequest& request, const std::string& authorization) {
   const auto parsed = ParseRequest(request);
   std::unique_lock lock(mutex_);
   Outcome outcome;
-  if (!IsAuthenticated(authorization, has_client_certificate)) {
+  if (!IsAuthenticated(authorization)) {
     outcome.response = ErrorResponse(ErrorFor(401, "Unauthorized"));
   } else {
-    if (parsed) outcome.fault = faults_.Take(parsed->verb, parsed->kind->kind);
-    if (outcome.fault && outcome.fault->type == FaultType::kError) {
-      outcome.response = ErrorResponse(ErrorOf(*outcome.fault));
-    } else if (!outcome.fault || IsPerformed(outcome.fault->type)) {
-      Outcome performed = Perform(request, parsed);
-      performed.fault = outcome.fault;
-      outcome = std::move(performed);
+    std::optional<Fault> fault;
+    if (parsed) fault = TakeFault(faults_, parsed->verb);
+    if (fault && fault->type == FaultType::kError) {
+      outcome.response = ErrorResponse(ErrorOf(*fault));
+    } else if (!fault || IsPerformed(fault->type)) {
+      outcome = Perform(request, parsed);
     }
+    outcome.fault = fault;
   }
   Log(request, parsed, outcome.response.status);
   Unlock(std::move(lock));
@@ -65,7 +58,7 @@ Outcome ServerState::Perform(const HttpRequest& request, const ApiResult<ObjectR
   if (!parsed || parsed->verb != Verb::kWatch) return {.response = api_.Handle(request, now)};
   auto watch = api_.OpenWatch(*parsed);
   if (!watch) return {.response = ErrorResponse(watch.error())};
-  return {.watch = *std::move(watch), .options = parsed->options};
+  return {.watch = *std::move(watch)};
 }
 
 void ServerState::Log(const HttpRequest& request, const ApiResult<ObjectRequest>& parsed,
@@ -76,14 +69,16 @@ void ServerState::Log(const HttpRequest& request, const ApiResult<ObjectRequest>
   if (parsed) {
     call.verb = parsed->verb;
     call.kind = parsed->kind->kind;
-    call.name = parsed->name;
-    call.is_dry_run = parsed->options.is_dry_run;
+    call.is_dry_run = parsed->is_dry_run;
   }
   calls_.push_back(std::move(call));
   if (calls_.size() > kMaxCalls) calls_.pop_front();
 }
 
-HttpResponse ServerState::Call(const HttpRequest& request) {
+HttpResponse ServerState::Call(const std::string& method, const std::string& target,
+                               const Json& body) {
+  const HttpRequest request{
+      .method = method, .target = target, .body = body.is_null() ? "" : Dump(body)};
   std::unique_lock lock(mutex_);
   const std::uint64_t version = api_.store().version();
   HttpResponse response = api_.Handle(request, std::chrono::system_clock::now());
@@ -92,7 +87,15 @@ HttpResponse ServerState::Call(const HttpRequest& request) {
   return response;
 }
 
-WatchEvents ServerState::Read(WatchCursor& cursor) {
+Status ServerState::Allocate(const std::string& namespace_name, const std::string& claim,
+                             const std::string& node) {
+  std::unique_lock lock(mutex_);
+  Status allocated = api_.AllocateClaim(namespace_name, claim, node);
+  Unlock(std::move(lock));
+  return allocated;
+}
+
+std::vector<std::string> ServerState::Read(WatchCursor& cursor) const {
   const std::lock_guard lock(mutex_);
   return api_.Read(cursor);
 }
@@ -104,18 +107,24 @@ void ServerState::SetTokens(std::set<std::string> tokens) {
 
 void ServerState::SetFaults(std::vector<Fault> faults) {
   const std::lock_guard lock(mutex_);
-  faults_ = FaultPlan(std::move(faults));
+  faults_ = std::move(faults);
 }
 
 int ServerState::FaultsLeft() const {
   const std::lock_guard lock(mutex_);
-  return faults_.Left();
+  return std::accumulate(faults_.begin(), faults_.end(), 0,
+                         [](int sum, const Fault& fault) { return sum + fault.times; });
 }
 
-void ServerState::Change(const std::function<void(Api&)>& change) {
-  std::unique_lock lock(mutex_);
-  change(api_);
-  Unlock(std::move(lock));
+void ServerState::SetProfile(ApiProfile profile) {
+  const std::lock_guard lock(mutex_);
+  api_.SetProfile(profile);
+}
+
+void ServerState::Compact(ExpiredWatch form) {
+  const std::lock_guard lock(mutex_);
+  api_.Compact();
+  api_.SetExpiredWatch(form);
 }
 
 std::vector<ApiCall> ServerState::Calls() const {

@@ -27,13 +27,6 @@ class Stream {
 
   Socket& socket() { return socket_; }
   bool has_tls() const { return tls_.has_value(); }
-  /// Returns whether the client has shown a certificate, which the handshake then verified.
-  bool HasClientCertificate() {
-    if (!tls_) return false;
-    const std::unique_ptr<X509, decltype(&X509_free)> certificate(
-        SSL_get1_peer_certificate(tls_->native_handle()), X509_free);
-    return certificate != nullptr;
-  }
 
   executor_type get_executor() { return socket_.get_executor(); }
 

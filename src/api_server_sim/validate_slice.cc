@@ -4,91 +4,39 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <vector>
 
-#include "api_server_sim/field_rules.h"
-#include "api_server_sim/kind_validation.h"
 #include "api_server_sim/validation.h"
 #include "base/format.h"
 
 namespace patchbay::api_sim {
 namespace {
 
-constexpr std::string_view kListTypes[] = {"ints", "bools", "strings", "versions"};
-constexpr std::string_view kScalarTypes[] = {"int", "bool", "string", "version"};
+constexpr std::size_t kMaxDevices = 128;
+constexpr std::size_t kMaxDevicesWithTaints = 64;
+constexpr std::size_t kMaxAttributesAndCapacities = 32;
+constexpr std::size_t kMaxTaints = 16;
 
 /// Returns the numeric value of a decoded quantity; 0 if it is absent.
 Millis QuantityOf(const Json& object, std::string_view name) {
   return ParseQuantity(Text(object, name)).value_or(0);
 }
 
-bool HasListAttribute(const Json& device) {
-  const Json& attributes = Member(device, "attributes");
-  return std::any_of(attributes.begin(), attributes.end(), [](const Json& attribute) {
-    return std::any_of(std::begin(kListTypes), std::end(kListTypes),
-                       [&](std::string_view type) { return attribute.contains(type); });
-  });
-}
-
-void CheckIdentifier(std::string_view name, const std::string& path, FieldErrors& errors) {
-  if (name.size() > kMaxIdentifierBytes) errors.TooLong(path, kMaxIdentifierBytes);
-  errors.Check(IsCIdentifier(name), path, name, kCIdentifierRule);
-}
-
 /// The name of an attribute or a capacity: an identifier, optionally with a domain.
 void CheckQualifiedName(std::string_view name, const std::string& path, FieldErrors& errors) {
   const std::size_t slash = name.find('/');
-  if (slash == std::string_view::npos) return CheckIdentifier(name, path, errors);
-  if (name.find('/', slash + 1) != std::string_view::npos) {
-    return errors.Invalid(path, name, "must not contain more than one slash");
-  }
-  const std::string_view domain = name.substr(0, slash);
-  if (domain.empty()) {
-    errors.Invalid(path, "", "the domain must not be empty");
-  } else {
-    if (domain.size() > kMaxDriverBytes) errors.TooLong(path, kMaxDriverBytes);
-    errors.Check(IsDnsSubdomain(domain), path, domain, kDnsSubdomainRule);
-  }
-  if (slash + 1 == name.size()) return errors.Invalid(path, "", "the name must not be empty");
-  CheckIdentifier(name.substr(slash + 1), path, errors);
-}
-
-void CheckAttributeText(std::string_view value, bool is_version, const std::string& path,
-                        FieldErrors& errors) {
-  if (is_version) {
-    errors.Check(IsSemver(value), path, value,
-                 "must be a string compatible with semver.org spec 2.0.0");
-  }
-  if (value.size() > kMaxAttributeBytes) errors.TooLong(path, kMaxAttributeBytes);
+  if (slash == std::string_view::npos) return errors.Check(Rule::kIdentifier, path, name);
+  errors.Check(Rule::kDriver, path, name.substr(0, slash));
+  errors.Check(Rule::kIdentifier, path, name.substr(slash + 1));
 }
 
 void CheckAttribute(const Json& attribute, const std::string& path, FieldErrors& errors) {
-  for (const char* type : {"string", "version"}) {
-    if (!attribute.contains(type)) continue;
-    CheckAttributeText(Text(attribute, type), type == std::string_view("version"),
-                       path + "." + type, errors);
+  if (attribute.contains("string")) {
+    errors.Check(Rule::kAttributeText, path + ".string", Text(attribute, "string"));
   }
-  for (const char* type : {"strings", "versions"}) {
-    std::size_t index = 0;
-    for (const Json& item : Member(attribute, type)) {
-      CheckAttributeText(item.get_ref<const std::string&>(), type == std::string_view("versions"),
-                         At(path + "." + type, index++), errors);
-    }
+  if (attribute.contains("version")) {
+    errors.Check(Rule::kVersion, path + ".version", Text(attribute, "version"));
   }
-  if (attribute.size() != 1) {
-    errors.Invalid(path, attribute.empty() ? Json("") : attribute,
-                   "exactly one value must be specified");
-  }
-}
-
-std::size_t CountValues(const Json& attributes) {
-  std::size_t count = 0;
-  for (const Json& attribute : attributes) {
-    std::size_t elements = 0;
-    for (const std::string_view type : kListTypes) elements += Member(attribute, type).size();
-    count += std::max<std::size_t>(elements, 1);
-  }
-  return count;
+  errors.Check(attribute.size() == 1, path, attribute, "exactly one value must be specified");
 }
 
 void CheckRange(const Json& policy, Millis capacity, const std::string& path, FieldErrors& errors) {
@@ -113,7 +61,8 @@ void CheckRange(const Json& policy, Millis capacity, const std::string& path, Fi
   }
   if (!range.contains("step")) return;
   const Millis step = QuantityOf(range, "step");
-  if (step <= 0) return errors.Invalid(place + ".step", range["step"], "must be greater than zero");
+  errors.Check(step > 0, place + ".step", range["step"], "must be greater than zero");
+  if (step <= 0) return;
   errors.Check(min + step <= capacity, place + ".step", range["step"],
                "one step is larger than capacity value");
   for (const Json* value : {&Member(policy, "default"), &Member(range, "max")}) {
@@ -164,84 +113,22 @@ void CheckCapacity(const Json& capacity, bool is_shared, const std::string& path
 }
 
 void CheckTaint(const Json& taint, const std::string& path, FieldErrors& errors) {
-  errors.Check(IsLabelKey(Text(taint, "key")), path + ".key", Text(taint, "key"), kLabelKeyRule);
-  errors.Check(IsLabelValue(Text(taint, "value")), path + ".value", Text(taint, "value"),
-               kLabelValueRule);
+  errors.Check(Rule::kLabelKey, path + ".key", Text(taint, "key"));
+  errors.Check(Rule::kLabelValue, path + ".value", Text(taint, "value"));
   const std::string_view effect = Text(taint, "effect");
   if (effect.empty()) return errors.Required(path + ".effect");
-  if (effect != "NoExecute" && effect != "NoSchedule" && effect != "None") {
-    errors.NotSupported(path + ".effect", effect, {"NoExecute", "NoSchedule", "None"});
-  }
+  errors.Check(effect == "NoExecute" || effect == "NoSchedule" || effect == "None",
+               path + ".effect", effect, "must be \"NoExecute\", \"NoSchedule\" or \"None\"");
 }
 
-void CheckCounters(const Json& set, std::string_view name, const std::string& path,
-                   FieldErrors& errors) {
-  CheckLabelName(set, name, path, errors);
-  const Json& counters = Member(set, "counters");
-  if (counters.is_null()) return errors.Required(path + ".counters");
-  if (!errors.CheckSize(counters, kMaxCounters, path + ".counters")) return;
-  for (const auto& [key, value] : counters.items()) {
-    errors.Check(IsDnsLabel(key), path + ".counters", key, kDnsLabelRule);
-  }
-}
-
-void CheckBindingConditions(const Json& device, const std::string& path, FieldErrors& errors) {
-  for (const char* name : {"bindingConditions", "bindingFailureConditions"}) {
-    const std::string place = path + "." + name;
-    const Json& conditions = Member(device, name);
-    if (!errors.CheckSize(conditions, kMaxBindingConditions, place)) continue;
-    std::size_t index = 0;
-    for (const Json& condition : conditions) {
-      errors.Check(IsLabelKey(condition.get_ref<const std::string&>()), At(place, index++),
-                   condition, kLabelKeyRule);
-    }
-  }
-}
-
-void CheckNodeSelection(const Json& object, const std::string& path,
-                        std::initializer_list<std::string_view> names, FieldErrors& errors) {
-  std::string set, all;
-  int count = 0;
-  for (const std::string_view name : names) {
-    all.append(all.empty() ? "`" : ", `").append(name).append("`");
-    const Json& value = Member(object, name);
-    if (value.is_null()) continue;
-    const std::string place = path + "." + std::string(name);
-    if (value.is_string() && value.get_ref<const std::string&>().empty()) {
-      errors.Invalid(place, value, "must be either unset or set to a non-empty string");
-    } else if (value.is_boolean() && !value.get<bool>()) {
-      errors.Invalid(place, value, "must be either unset or set to true");
-    } else {
-      set.append(set.empty() ? "`" : ", `").append(name).append("`");
-      ++count;
-    }
-  }
-  if (count == 0) return errors.Required(path, Format("exactly one of {} is required", all));
-  if (count > 1) {
-    errors.Invalid(path, "{" + set + "}",
-                   Format("exactly one of {} is required, but multiple fields are set", all));
-  }
-  if (const std::string_view node = Text(object, "nodeName"); !node.empty()) {
-    errors.Check(IsDnsSubdomain(node), path + ".nodeName", node, kDnsSubdomainRule);
-  }
-}
-
-void CheckDevice(const Json& device, bool selects_nodes, const std::string& path,
-                 FieldErrors& errors) {
-  CheckLabelName(device, "name", path, errors);
+void CheckDevice(const Json& device, const std::string& path, FieldErrors& errors) {
+  errors.CheckMember(Rule::kDnsLabel, device, path, "name");
   const Json& attributes = Member(device, "attributes");
   const Json& capacity = Member(device, "capacity");
-  if (const std::size_t count = attributes.size() + capacity.size();
-      count > kMaxAttributesAndCapacities) {
-    errors.Invalid(path, count,
-                   Format("the total number of attributes and capacities must not exceed {}",
-                          kMaxAttributesAndCapacities));
-  }
-  if (const std::size_t count = CountValues(attributes); count > kMaxAttributeValues) {
-    errors.Invalid(
-        path, count,
-        Format("the total number of attribute values must not exceed {}", kMaxAttributeValues));
-  }
+  const std::size_t count = attributes.size() + capacity.size();
+  errors.Check(count <= kMaxAttributesAndCapacities, path, count,
+               Format("the total number of attributes and capacities must not exceed {}",
+                      kMaxAttributesAndCapacities));
   for (const auto& [name, attribute] : attributes.items()) {
     CheckQualifiedName(name, path + ".attributes", errors);
     CheckAttribute(attribute, At(path + ".attributes", name), errors);
@@ -252,42 +139,21 @@ void CheckDevice(const Json& device, bool selects_nodes, const std::string& path
                   At(path + ".capacity", name), errors);
   }
   const Json& taints = Member(device, "taints");
-  if (errors.CheckSize(taints, kMaxTaints, path + ".taints")) {
-    std::size_t index = 0;
-    for (const Json& taint : taints) CheckTaint(taint, At(path + ".taints", index++), errors);
-  }
-  const Json& consumed = Member(device, "consumesCounters");
-  if (errors.CheckSize(consumed, kMaxConsumedSets, path + ".consumesCounters")) {
-    std::size_t index = 0;
-    for (const Json& set : consumed) {
-      CheckCounters(set, "counterSet", At(path + ".consumesCounters", index++), errors);
-    }
-  }
-  if (selects_nodes) {
-    CheckNodeSelection(device, path, {"nodeName", "nodeSelector", "allNodes"}, errors);
-  } else if (device.contains("nodeName") || device.contains("nodeSelector") ||
-             device.contains("allNodes")) {
-    errors.Invalid(path, nullptr,
-                   "`nodeName`, `nodeSelector` and `allNodes` can only be set if "
-                   "`perDeviceNodeSelection` is set to true in the ResourceSlice spec");
-  }
-  CheckBindingConditions(device, path, errors);
+  if (!errors.CheckSize(taints, kMaxTaints, path + ".taints")) return;
+  std::size_t index = 0;
+  for (const Json& taint : taints) CheckTaint(taint, At(path + ".taints", index++), errors);
 }
 
-void CheckDevices(const Json& spec, FieldErrors& errors) {
-  const Json& devices = Member(spec, "devices");
-  const bool has_features = std::any_of(devices.begin(), devices.end(), [](const Json& device) {
-    return device.contains("taints") || device.contains("consumesCounters") ||
-           HasListAttribute(device);
-  });
-  const std::size_t max = has_features ? kMaxDevicesWithFeatures : kMaxDevices;
+void CheckDevices(const Json& devices, FieldErrors& errors) {
+  const bool has_taints =
+      std::ranges::any_of(devices, [](const Json& device) { return device.contains("taints"); });
+  const std::size_t max = has_taints ? kMaxDevicesWithTaints : kMaxDevices;
   if (!errors.CheckSize(devices, max, "spec.devices")) return;
-  const bool selects_nodes = spec.value("perDeviceNodeSelection", false);
   std::set<std::string_view> names;
   std::size_t index = 0;
   for (const Json& device : devices) {
     const std::string path = At("spec.devices", index++);
-    CheckDevice(device, selects_nodes, path, errors);
+    CheckDevice(device, path, errors);
     const std::string_view name = Text(device, "name");
     if (!name.empty() && !names.insert(name).second) errors.Duplicate(path, name);
   }
@@ -295,35 +161,27 @@ void CheckDevices(const Json& spec, FieldErrors& errors) {
 
 }  // namespace
 
-void CheckSlice(const Json& slice, const Json* old, FieldErrors& errors) {
-  static const Json kNoSpec = Json::object();
-  const Json& spec = slice.contains("spec") ? slice["spec"] : kNoSpec;
-  CheckDriverName(spec, "driver", "spec", errors);
+void CheckSlice(const Json& spec, const Json* old_spec, FieldErrors& errors) {
+  errors.CheckMember(Rule::kDriver, spec, "spec", "driver");
   const Json& pool = Member(spec, "pool");
-  CheckPoolName(pool, "name", "spec.pool", errors);
+  errors.CheckMember(Rule::kPool, pool, "spec.pool", "name");
   const std::int64_t count = pool.is_object() ? pool.value("resourceSliceCount", 0L) : 0;
   errors.Check(count > 0, "spec.pool.resourceSliceCount", count, "must be greater than zero");
   const std::int64_t generation = pool.is_object() ? pool.value("generation", 0L) : 0;
   errors.Check(generation >= 0, "spec.pool.generation", generation,
                "must be greater than or equal to zero");
-  if (old != nullptr) {
-    const Json& old_spec = Member(*old, "spec");
-    CheckImmutable(pool, Member(old_spec, "pool"), "name", "spec.pool", errors);
-    CheckImmutable(spec, old_spec, "driver", "spec", errors);
-    CheckImmutable(spec, old_spec, "nodeName", "spec", errors);
+  errors.CheckMember(Rule::kDnsSubdomain, spec, "spec", "nodeName");
+  if (old_spec != nullptr) {
+    constexpr std::string_view kImmutable = "field is immutable";
+    const Json& old_pool = Member(*old_spec, "pool");
+    errors.Check(Text(pool, "name") == Text(old_pool, "name"), "spec.pool.name", Text(pool, "name"),
+                 kImmutable);
+    for (const char* field : {"driver", "nodeName"}) {
+      errors.Check(Text(spec, field) == Text(*old_spec, field), std::string("spec.") + field,
+                   Text(spec, field), kImmutable);
+    }
   }
-  CheckNodeSelection(spec, "spec",
-                     {"nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"}, errors);
-  if (spec.contains("sharedCounters") && spec.contains("devices")) {
-    errors.Invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed");
-  }
-  CheckDevices(spec, errors);
-  const Json& sets = Member(spec, "sharedCounters");
-  if (!errors.CheckSize(sets, kMaxCounterSets, "spec.sharedCounters")) return;
-  std::size_t index = 0;
-  for (const Json& set : sets) {
-    CheckCounters(set, "name", At("spec.sharedCounters", index++), errors);
-  }
+  CheckDevices(Member(spec, "devices"), errors);
 }
 
 }  // namespace patchbay::api_sim

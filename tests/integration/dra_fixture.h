@@ -60,7 +60,7 @@ class Dra : public testing::Test {
   }
 
   void StartApiServer(api_sim::ApiProfile profile) {
-    auto server = api_sim::ApiServerSim::Create({.api = {.profile = profile}});
+    auto server = api_sim::ApiServerSim::Create({.profile = profile});
     ASSERT_TRUE(server) << server.error().message;
     server_ = *std::move(server);
     ASSERT_TRUE(server_->Start());

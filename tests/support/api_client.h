@@ -41,8 +41,6 @@ class ApiClient {
 
   struct Tls {
     std::string ca;  ///< PEM
-    std::string certificate = {};
-    std::string key = {};
   };
 
   explicit ApiClient(std::uint16_t port, std::string token = "",
@@ -157,14 +155,6 @@ class ApiClient {
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
     X509_STORE* const store = SSL_CTX_get_cert_store(context_.get());
     X509_STORE_add_cert(store, ReadCertificate(tls.ca).get());
-    if (!tls.certificate.empty()) {
-      SSL_CTX_use_certificate(context_.get(), ReadCertificate(tls.certificate).get());
-      const std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new_mem_buf(tls.key.data(), -1),
-                                                          BIO_free);
-      const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
-          PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr), EVP_PKEY_free);
-      SSL_CTX_use_PrivateKey(context_.get(), key.get());
-    }
     ssl_.reset(SSL_new(context_.get()));
     SSL_set_fd(ssl_.get(), fd_.get());
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_.get()), "127.0.0.1");

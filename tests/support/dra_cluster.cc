@@ -94,7 +94,6 @@ SimClaim DraCluster::CreateClaim(const std::string& name, const std::string& res
 }
 
 void DraCluster::DeleteClaim(const SimClaim& claim) {
-  (void)server_->Deallocate(claim.namespace_name, claim.name);  // fails without an allocation
   Call("DELETE", Format("{}/{}", kClaims, claim.name));
 }
 

@@ -40,7 +40,7 @@ class DraCluster {
   void CreateClass(const std::string& resource);
   /// Creates a claim for devices of a class, without an allocation.
   SimClaim CreateClaim(const std::string& name, const std::string& resource, int count = 1);
-  /// Deallocates the claim and deletes it.
+  /// Deletes a claim, whose devices are then free.
   void DeleteClaim(const SimClaim& claim);
 
   /// Returns the IDs of the published devices, by resource.

@@ -137,9 +137,8 @@ Result<DraCluster::Prepared> DraCluster::Prepare(std::string_view resource) {
 Status DraCluster::Release(std::string_view resource) {
   const std::string name = DeviceClassName(resource);
   const Status unprepared = kubelet_.UnprepareClaims(name);
-  const Status deallocated = server_->Deallocate(kNamespace, name);
-  server_->Call("DELETE", Format("{}/{}", kClaims, name));
-  return unprepared ? deallocated : unprepared;
+  const Status deleted = CheckResponse(server_->Call("DELETE", Format("{}/{}", kClaims, name)));
+  return unprepared ? deleted : unprepared;
 }
 
 Status DraCluster::Post(const std::string& collection, const api_sim::Json& object) {

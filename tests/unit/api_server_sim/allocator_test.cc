@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "api_server_sim/device_selector.h"
+#include "api_server_sim/field_errors.h"
+#include "base/format.h"
 #include "objects.h"
 
 namespace patchbay::api_sim {
@@ -14,62 +16,62 @@ using testing::HasSubstr;
 
 class AllocatorTest : public testing::Test {
  protected:
-  void Publish(Json slice) { input_.slices.push_back(Share(std::move(slice))); }
-  static Object Share(Json object) { return std::make_shared<const Json>(std::move(object)); }
-
-  Result<Json> Run(const Json& claim) {
-    int shares = 0;
-    return Allocate(claim, input_, [&] { return "share-" + std::to_string(++shares); });
+  void SetUp() override {
+    store_.Put({.kind = Kind::kDeviceClass, .name = kClass}, test::DeviceClass());
+  }
+  void Publish(const Json& slice) {
+    store_.Put({.kind = Kind::kResourceSlice, .name = slice["metadata"]["name"]}, slice);
   }
 
-  /// Returns the results as "request=device".
-  std::vector<std::string> Devices(const Json& claim) {
-    const auto allocation = Run(claim);
+  Result<Json> Run(const Json& claim, const std::string& node = "node-1") {
+    int shares = 0;
+    return Allocate(claim, node, store_, [&] { return "share-" + std::to_string(++shares); });
+  }
+
+  /// Returns the results as "request=device", or the error.
+  std::vector<std::string> Devices(const Json& claim, const std::string& node = "node-1") {
+    const auto allocation = Run(claim, node);
     if (!allocation) return {allocation.error().message};
     std::vector<std::string> devices;
-    const Json& results = (*allocation)["devices"]["results"];
-    devices.reserve(results.size());
-    for (const Json& result : results) {
-      devices.push_back(result["request"].get<std::string>() + "=" +
-                        result["device"].get<std::string>());
+    for (const Json& result : (*allocation)["devices"]["results"]) {
+      devices.push_back(Format("{}={}", Text(result, "request"), Text(result, "device")));
     }
     return devices;
   }
 
-  /// Another claim that has the given result.
+  /// Stores another claim that has the given result.
   void Use(const Json& result) {
-    Json claim = test::Claim("other");
+    const std::string name = Format("other-{}", ++others_);
+    Json claim = test::Claim(name);
     claim["status"]["allocation"]["devices"]["results"] = Json::array({result});
-    input_.claims.push_back(Share(claim));
+    store_.Put({Kind::kResourceClaim, "default", name}, claim);
   }
 
-  Json Used(const std::string& device) {
-    return {{"request", "s"},
-            {"driver", "patchbay.dev"},
-            {"pool", "node-1/example.com/serial"},
-            {"device", device}};
-  }
-
-  AllocationInput input_{
-      .node = "node-1", .classes = {Share(test::DeviceClass())}, .slices = {}, .claims = {}};
+  inline static const std::string kClass = "serial.example.com";
+  ObjectStore store_{10};
+  int others_ = 0;
 };
 
 Json TwoDevices() { return Json::array({test::Device("a"), test::Device("b")}); }
 
 TEST_F(AllocatorTest, WritesTheAllocationOfTheScheduler) {
   Publish(test::Slice());
-  EXPECT_EQ(Run(test::Claim()).value(), Json::parse(R"({
-    "devices": {"results": [{"request": "s", "driver": "patchbay.dev",
-                             "pool": "node-1/example.com/serial", "device": "a"}]},
-    "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [
-        {"key": "metadata.name", "operator": "In", "values": ["node-1"]}]}]}})"));
+  Json claim = test::Claim();
+  const Json opaque{{"driver", "patchbay.dev"}, {"parameters", {{"env", "a"}}}};
+  claim["spec"]["devices"]["config"] =
+      Json::array({{{"opaque", opaque}}, {{"requests", {"other"}}, {"opaque", opaque}}});
+  EXPECT_EQ(Run(claim).value(), Json::parse(R"({"devices": {
+    "results": [{"request": "s", "driver": "patchbay.dev", "pool": "node-1/example.com/serial",
+                 "device": "a"}],
+    "config": [{"source": "FromClaim", "requests": ["s"],
+                "opaque": {"driver": "patchbay.dev", "parameters": {"env": "a"}}}]}})"));
 }
 
 TEST_F(AllocatorTest, TakesTheFirstDevicesThatAreFree) {
   Publish(test::Slice("a", TwoDevices()));
   EXPECT_THAT(Devices(test::Claim()), ElementsAre("s=a"));
   EXPECT_THAT(Devices(test::Claim("c", 2)), ElementsAre("s=a", "s=b"));
-  Use(Used("a"));
+  Use(Run(test::Claim()).value()["devices"]["results"][0]);
   EXPECT_THAT(Devices(test::Claim()), ElementsAre("s=b"));
   EXPECT_THAT(Devices(test::Claim("c", 2)),
               ElementsAre(HasSubstr("request s: 1 of 2 devices of class serial.example.com")));
@@ -81,21 +83,6 @@ TEST_F(AllocatorTest, TakesAllDevices) {
   claim["spec"]["devices"]["requests"][0]["exactly"] = {{"deviceClassName", "serial.example.com"},
                                                         {"allocationMode", "All"}};
   EXPECT_THAT(Devices(claim), ElementsAre("s=a", "s=b"));
-}
-
-TEST_F(AllocatorTest, TakesTheFirstAlternativeThatIsAvailable) {
-  Publish(test::Slice());
-  Json claim = test::Claim();
-  const auto alternative = [](const char* name, int count) {
-    return Json{{"name", name},
-                {"deviceClassName", "serial.example.com"},
-                {"allocationMode", "ExactCount"},
-                {"count", count}};
-  };
-  claim["spec"]["devices"]["requests"][0] = {
-      {"name", "s"},
-      {"firstAvailable", Json::array({alternative("two", 2), alternative("one", 1)})}};
-  EXPECT_THAT(Devices(claim), ElementsAre("s/one=a"));
 }
 
 TEST_F(AllocatorTest, RequestsOfAClaimShareTheDevices) {
@@ -131,11 +118,6 @@ TEST_F(AllocatorTest, ConsumesTheRequestedCapacity) {
   EXPECT_EQ(allocation["devices"]["results"][0]["consumedCapacity"]["slots"], "2");
 }
 
-TEST_F(AllocatorTest, CountsDistinctDevices) {
-  Publish(test::Slice("a", Json::array({test::SharedDevice("a", "50")})));
-  EXPECT_THAT(Devices(test::Claim("c", 2)), ElementsAre(HasSubstr("1 of 2 devices")));
-}
-
 TEST_F(AllocatorTest, AvoidsTaintsThatAreNotTolerated) {
   Json devices = TwoDevices();
   devices[0]["taints"] = {{{"key", "patchbay.dev/unhealthy"}, {"effect", "NoSchedule"}}};
@@ -159,24 +141,8 @@ TEST_F(AllocatorTest, UsesOnlyCompletePoolsOfTheNode) {
   second["spec"]["pool"]["generation"] = 2;
   Publish(second);
   EXPECT_THAT(Devices(test::Claim()), ElementsAre(HasSubstr("0 of 1 devices")));
-  input_.slices = {Share(test::Slice())};
-  input_.node = "node-2";
-  EXPECT_THAT(Devices(test::Claim()), ElementsAre(HasSubstr("available on node node-2")));
-}
-
-TEST_F(AllocatorTest, CopiesConfigurations) {
-  Publish(test::Slice());
-  const Json opaque{{"driver", "patchbay.dev"}, {"parameters", {{"env", "a"}}}};
-  Json device_class = test::DeviceClass();
-  device_class["spec"]["config"] = Json::array({{{"opaque", opaque}}});
-  input_.classes = {Share(device_class)};
-  Json claim = test::Claim();
-  claim["spec"]["devices"]["config"] =
-      Json::array({{{"opaque", opaque}}, {{"requests", {"other"}}, {"opaque", opaque}}});
-  const Json allocation = Run(claim).value();
-  EXPECT_EQ(allocation["devices"]["config"],
-            Json::array({{{"source", "FromClass"}, {"requests", {"s"}}, {"opaque", opaque}},
-                         {{"source", "FromClaim"}, {"requests", {"s"}}, {"opaque", opaque}}}));
+  Publish(test::Slice("c"));
+  EXPECT_THAT(Devices(test::Claim(), "node-2"), ElementsAre(HasSubstr("available on node node-2")));
 }
 
 TEST_F(AllocatorTest, RejectsWhatItDoesNotSupport) {

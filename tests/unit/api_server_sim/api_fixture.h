@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -61,7 +60,7 @@ class ApiFixture : public testing::Test {
 
  protected:
   api_sim::Api::Time now_{std::chrono::seconds(1'769'860'800)};  // 2026-01-31T12:00:00Z
-  api_sim::Api api_{{}};
+  api_sim::Api api_;
 };
 
 }  // namespace patchbay::test

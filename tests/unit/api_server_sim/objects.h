@@ -1,17 +1,9 @@
 #pragma once
 
-#include <ostream>
 #include <string>
+#include <utility>
 
 #include "api_server_sim/api_error.h"
-
-namespace patchbay::api_sim {
-
-inline void PrintTo(const Cause& cause, std::ostream* out) {
-  *out << cause.field << ": " << cause.message << " (" << cause.reason << ")";
-}
-
-}  // namespace patchbay::api_sim
 
 namespace patchbay::test {
 

@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "api_server_sim/api.h"
-#include "api_server_sim/claim_allocation.h"
 #include "base/format.h"
 #include "cli_support.h"
 #include "config/load.h"
@@ -134,7 +133,7 @@ class DeviceClassesTest : public testing::Test {
                      {"kind", "ResourceClaim"},
                      {"metadata", {{"name", name}, {"namespace", "default"}}},
                      {"spec", spec}});
-    const Status allocated = api_sim::AllocateClaim(api_, "default", name, kNode, now_);
+    const Status allocated = api_.AllocateClaim("default", name, kNode);
     if (!allocated) return {allocated.error().message};
     std::set<std::string> devices;
     const auto claim = api_.store().Find({api_sim::Kind::kResourceClaim, "default", name});
@@ -148,7 +147,7 @@ class DeviceClassesTest : public testing::Test {
   ScopedEnv node_name_{"NODE_NAME", kNode};
   test::TempTree tree_;
   api_sim::Api::Time now_{std::chrono::seconds(1'769'860'800)};
-  api_sim::Api api_{{}};
+  api_sim::Api api_;
 };
 
 /// A request for all devices of a class.

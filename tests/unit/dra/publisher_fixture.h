@@ -47,7 +47,7 @@ class PublisherFixture : public testing::Test {
     tree_.File("token", "secret\n");
     const Certificate certificate = authority_.Issue();
     auto created = api_sim::ApiServerSim::Create(
-        {.api = {.profile = profile},
+        {.profile = profile,
          .tokens = {"secret"},
          .tls = api_sim::TlsIdentity{.certificate = certificate.pem, .key = certificate.key}});
     ASSERT_TRUE(created) << created.error().message;
