@@ -84,7 +84,7 @@ void ClaimPreparer::Begin(Action action, const std::vector<ClaimKey>& claims,
                           const ClaimCall& limits,
                           std::function<void(std::map<std::string, Answer>)> done) {
   const auto call = std::make_shared<Call>();
-  call->size = claims.size();
+  call->claims = claims;
   call->done = std::move(done);
   const Loop::Time now = loop_.Now();
   for (const ClaimKey& claim : claims) {
@@ -170,19 +170,29 @@ ClaimRun::OnLoop ClaimPreparer::FunctionsOf(Id id) {
                 with_run([&](ClaimPreparer&, Run& run) { run.pools = pools; });
               },
           .check_call =
-              [with_run](CdiSpec file) {
+              [with_run](CdiSpec file, const std::shared_ptr<const ClaimRecords>& records) {
                 Status status;
                 with_run([&](ClaimPreparer& self, Run& run) {
-                  status = self.CheckCall(run, std::move(file));
+                  status = self.CheckCall(run, std::move(file), records.get());
                 });
                 return status;
               }};
 }
 
-Status ClaimPreparer::CheckCall(Run& run, CdiSpec file) {
+Status ClaimPreparer::CheckCall(Run& run, CdiSpec file, const ClaimRecords* records) {
   for (const Caller& caller : run.callers) {
     for (const auto& [claim, other] : caller.call->files) {
       if (claim != run.claim) TRY(CheckTogether(claim, other, run.claim, file));
+    }
+    if (records == nullptr) continue;
+    for (const ClaimKey& claim : caller.call->claims) {
+      const auto record = records->claims.find(claim.uid);
+      if (claim == run.claim || record == records->claims.end() || !record->second->is_finished) {
+        continue;
+      }
+      if (const auto other = CdiFromJson(record->second->cdi_file)) {
+        TRY(CheckTogether(claim, *other, run.claim, file));
+      }
     }
   }
   for (const Caller& caller : run.callers) caller.call->files.emplace_back(run.claim, file);
@@ -247,7 +257,7 @@ void ClaimPreparer::Reply(const Run& run, Caller caller, Answer answer) {
   dependencies_.on_claim_end(end);
   Call& call = *caller.call;
   call.answers.insert_or_assign(run.claim.uid, std::move(answer));
-  if (call.answers.size() == call.size) call.done(std::move(call.answers));
+  if (call.answers.size() == call.claims.size()) call.done(std::move(call.answers));
 }
 
 void ClaimPreparer::Refresh(const std::vector<ClaimKey>& claims) {

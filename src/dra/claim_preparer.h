@@ -114,7 +114,7 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
   /// One call of the kubelet, while some of its claims have not ended.
   struct Call {
     std::map<std::string, Answer> answers;
-    std::size_t size = 0;
+    std::vector<ClaimKey> claims;
     std::function<void(std::map<std::string, Answer>)> done;
     std::vector<std::pair<ClaimKey, CdiSpec>> files;  ///< of its claims, as far as known
   };
@@ -141,7 +141,7 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
   template <class F>
   auto Guard(F f);
   ClaimRun::OnLoop FunctionsOf(Id id);
-  Status CheckCall(Run& run, CdiSpec file);
+  Status CheckCall(Run& run, CdiSpec file, const ClaimRecords* records);
   void OnLate(Id id, std::shared_ptr<Call> call);
   void OnEnd(Id id, Answer answer);
   void Reply(const Run& run, Caller caller, Answer answer);

@@ -161,9 +161,9 @@ Result<std::vector<PreparedDevice>> ClaimRun::Prepare() {
   const ClaimPlan plan = TRY(Plan(std::move(claim), resources));
   TRY(Step("looking up device nodes"));
   ClaimSpec spec = TRY(Render(plan, resources));
-  const auto together =
-      port_.Call(steady_clock::now() + kLoopLimit,
-                 [check = on_loop_.check_call, file = spec.file] { return check(file); });
+  const auto together = port_.Call(
+      steady_clock::now() + kLoopLimit,
+      [check = on_loop_.check_call, file = spec.file, records] { return check(file, records); });
   if (!together) return ShutsDown();
   TRY(*together);
   hooks_[0] = TRY(PlanClaimHooks(Hook::kAllocate, plan, resources));
@@ -228,9 +228,9 @@ Result<std::vector<PreparedDevice>> ClaimRun::Keep(const PreparedClaim& record) 
     TRY(store_.WriteCdi(record));
   }
   if (auto file = CdiFromJson(record.cdi_file)) {
-    const auto together =
-        port_.Call(steady_clock::now() + kLoopLimit,
-                   [check = on_loop_.check_call, file = *std::move(file)] { return check(file); });
+    const auto together = port_.Call(
+        steady_clock::now() + kLoopLimit,
+        [check = on_loop_.check_call, file = *std::move(file)] { return check(file, nullptr); });
     if (together) TRY(*together);
   }
   return AnswerFor(record);

@@ -50,8 +50,9 @@ class ClaimRun {
     std::function<ServedResources()> resources;
     /// The pools of the devices are known.
     std::function<void(std::set<std::string>)> on_pools;
-    /// Fails if a container cannot have the other claims of the call as well.
-    std::function<Status(CdiSpec)> check_call;
+    /// Fails if a container cannot have the other claims of the call as well: those that were
+    /// prepared before, by their records, which may be null, and those that came here first.
+    std::function<Status(CdiSpec, std::shared_ptr<const ClaimRecords>)> check_call;
   };
 
   static constexpr std::chrono::seconds kGetLimit{10};
