@@ -4,12 +4,12 @@
 // that use and leave them. The first resource has hooks, and the last one shares its devices.
 //
 // After each round, the faults end. Then the published devices must be those of the host and those
-// that claims hold, each claim must be prepared or its device gone, and each prepared claim, and
-// nothing else, must have a CDI file with its devices. The API server must never reject an object.
-// The `allocate` hook of a device must run once for each claim, and its `release` hook once after
-// it; twice only if a daemon was killed, which can happen between a hook and its record. A
-// `release` hook can be missed if the device was removed, since a restarted daemon does not know
-// its paths.
+// that claims hold, each claim must be prepared or its device gone, and each prepared claim whose
+// devices exist, and nothing else, must have a CDI file with its devices. The API server must never
+// reject an object. The `allocate` hook of a device must run once for each claim, and its `release`
+// hook once after it; twice only if a daemon was killed, which can happen between a hook and its
+// record. A `release` hook can be missed if the device was removed, since a restarted daemon does
+// not know its paths.
 //
 // PATCHBAY_CHAOS_SECONDS, PATCHBAY_CHAOS_SEED and PATCHBAY_CHAOS_PATIENCE are as in chaos_test.cc,
 // but checks wait at least a minute, because corrections of slices wait up to half of one.
@@ -371,12 +371,24 @@ class DraChaos : public testing::Test {
     for (const std::string& name : names) {
       const Claim& claim = claims_.at(name);
       std::string error = claim.is_ending ? EndClaim(name) : Prepare(name);
-      if (!claims_.contains(name) || error.empty()) continue;
+      if (!claims_.contains(name)) continue;
+      if (!claim.is_ending && IsMissing(claim)) {
+        if (error.empty()) wrong += Format("  {} is prepared without its device\n", name);
+        continue;
+      }
+      if (error.empty()) continue;
       // A pod whose device is gone before its container starts never runs, and is deleted.
       if (!claim.is_ending && claim.devices.empty() && IsGone(name)) error = EndClaim(name);
       if (claims_.contains(name)) wrong += "  " + error + "\n";
     }
     return wrong;
+  }
+  /// Returns whether a device does not exist with which the claim was prepared.
+  bool IsMissing(const Claim& claim) const {
+    const auto present = present_.find(claim.resource);
+    return std::any_of(claim.devices.begin(), claim.devices.end(), [&](const auto& device) {
+      return present == present_.end() || !present->second.contains(device.device);
+    });
   }
   /// Returns whether a device that was allocated to the claim does not exist.
   bool IsGone(const std::string& name) {
@@ -468,12 +480,16 @@ class DraChaos : public testing::Test {
         }
       }
     }
-    if (files.size() != claims_.size()) {
-      wrong += Format("  {} files for {} claims\n", files.size(), claims_.size());
+    const auto with_file = std::count_if(claims_.begin(), claims_.end(), [&](const auto& entry) {
+      return !IsMissing(entry.second);
+    });
+    if (std::ssize(files) != with_file) {
+      wrong += Format("  {} files for {} claims\n", files.size(), with_file);
     }
     for (const auto& [name, claim] : claims_) {
       std::set<std::string> expected, found;
       for (const auto& device : claim.devices) {
+        if (IsMissing(claim)) break;
         expected.insert(Format("/dev/{}/{}", claim.resource.substr(claim.resource.find('/') + 1),
                                device.device));
       }
