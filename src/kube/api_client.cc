@@ -63,7 +63,10 @@ ApiClient::ApiClient(ClusterConfig config, Loop& loop, boost::asio::io_context& 
 
 ApiClient::~ApiClient() {
   waiting_.clear();
-  while (!calls_.empty()) Drop(*calls_.begin());
+  while (!calls_.empty()) {
+    const CallPtr call = *calls_.begin();
+    Drop(call);
+  }
 }
 
 template <class F>
@@ -274,7 +277,7 @@ void ApiClient::Finish(const CallPtr& call, ApiResult result) {
   functions->on_end(std::move(result));
 }
 
-void ApiClient::Drop(CallPtr call) {
+void ApiClient::Drop(const CallPtr& call) {
   const auto dropped = std::exchange(call->functions, nullptr);  // destroyed last
   call->has_ended = true;
   calls_.erase(call);

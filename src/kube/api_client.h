@@ -114,7 +114,7 @@ class ApiClient {
   void OnPart(const CallPtr& call, std::string part);
   void OnDeadline(const CallPtr& call);
   void Finish(const CallPtr& call, ApiResult result);
-  void Drop(CallPtr call);
+  void Drop(const CallPtr& call);
   void Count(const Call& call, std::string outcome, bool up);
 
   const ClusterConfig config_;

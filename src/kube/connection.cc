@@ -78,12 +78,6 @@ tl::unexpected<ApiError> ApiConnection::NetworkError(std::string_view problem) c
   return ApiFail(ApiErrorKind::kNetwork, Format("{}: {}", UrlOf(config_), Printable(problem)));
 }
 
-template <class F>
-auto ApiConnection::OnStream(F f) {
-  if (tls_) return f(*tls_);
-  return f(socket_);
-}
-
 asio::awaitable<ApiConnection::Done> ApiConnection::Open(Endpoints endpoints) {
   error_code error = asio::error::host_not_found;
   for (const tcp::endpoint& endpoint : endpoints) {
@@ -120,20 +114,26 @@ void ApiConnection::Send(std::string request, std::size_t max_body) {
   request_ = std::move(request);
   response_.emplace(ResponseLimits{.body = max_body});
   is_writing_ = true;
-  OnStream([this](auto& stream) {
-    asio::async_write(
-        stream, asio::buffer(request_),
-        [self = shared_from_this()](const error_code&, std::size_t) { self->is_writing_ = false; });
-  });
+  const auto written = [self = shared_from_this()](const error_code&, std::size_t) {
+    self->is_writing_ = false;
+  };
+  if (tls_) {
+    asio::async_write(*tls_, asio::buffer(request_), written);
+  } else {
+    asio::async_write(socket_, asio::buffer(request_), written);
+  }
 }
 
 asio::awaitable<ApiConnection::Done> ApiConnection::Read() {
   error_code error;
-  auto reading = OnStream([this, &error](auto& stream) {
-    return stream.async_read_some(asio::buffer(buffer_),
-                                  asio::redirect_error(asio::use_awaitable, error));
-  });
-  const std::size_t size = co_await std::move(reading);
+  std::size_t size = 0;
+  if (tls_) {
+    size = co_await tls_->async_read_some(asio::buffer(buffer_),
+                                          asio::redirect_error(asio::use_awaitable, error));
+  } else {
+    size = co_await socket_.async_read_some(asio::buffer(buffer_),
+                                            asio::redirect_error(asio::use_awaitable, error));
+  }
   if (is_closed_) error = asio::error::operation_aborted;
   if (!error) {
     const Status fed = response_->Feed({buffer_.data(), size});

@@ -57,8 +57,6 @@ class ApiConnection : public std::enable_shared_from_this<ApiConnection> {
   const Credentials& credentials() const { return *credentials_; }
 
  private:
-  template <class F>
-  auto OnStream(F f);
   tl::unexpected<ApiError> NetworkError(std::string_view problem) const;
 
   boost::asio::ip::tcp::socket socket_;
