@@ -1,24 +1,27 @@
-// A Call passes through the stages in their order: wait for a free connection, read credentials,
-// take an idle connection or resolve and connect, send, receive. A second attempt begins again with
-// the credentials. All functions that continue a call are made by Bind, so a call that has ended,
-// by its deadline or by cancelation, is not continued: Drop removes it from `calls_` first.
+// Run is the whole life of a request that has a connection slot; TryOnce is one attempt. What
+// suspends them is either a socket, or a job in the pool: then they wait for the timer `wake`,
+// because a job that hangs must not own a coroutine. Drop ends a call at any time: it closes the
+// connection and cancels the timer, so the coroutine continues soon, and finds `has_ended`. Nothing
+// of the client may be used then, as it may be destroyed.
 //
-// Finish is the only place that calls the function of the user, as its last statement.
+// Finish is the only place that calls the last function of the user, as its last statement.
 
 #include "kube/api_client.h"
 
 #include <algorithm>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <iterator>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
 
 #include "base/format.h"
 #include "kube/api_status.h"
-#include "kube/resolve.h"
 
 namespace patchbay {
 namespace {
 
-using boost::asio::ip::tcp;
+namespace asio = boost::asio;
 
 /// Indexed by ApiVerb.
 constexpr std::string_view kMethods[] = {"GET", "GET", "GET", "POST", "PUT", "DELETE"};
@@ -48,8 +51,6 @@ std::string RequestText(const ApiRequest& request, const ClusterConfig& config,
   return text + "\r\n" + request.body;
 }
 
-bool IsIdempotent(ApiVerb verb) { return verb != ApiVerb::kCreate; }
-
 }  // namespace
 
 ApiClient::ApiClient(ClusterConfig config, Loop& loop, boost::asio::io_context& io,
@@ -61,19 +62,19 @@ ApiClient::ApiClient(ClusterConfig config, Loop& loop, boost::asio::io_context& 
       credentials_(config_, loop, pool) {}
 
 ApiClient::~ApiClient() {
-  for (const CallPtr& call : calls_) {
-    if (call->connection) call->connection->Close();
+  waiting_.clear();
+  while (!calls_.empty()) {
+    const CallPtr call = *calls_.begin();
+    Drop(call);
   }
-  for (const auto& connection : idle_) connection->Close();
 }
 
 template <class F>
 auto ApiClient::Bind(const CallPtr& call, F f) {
-  return lifetime_.Guard(
-      [this, weak = std::weak_ptr(call), f = std::move(f)](auto&&... args) mutable {
-        const CallPtr locked = weak.lock();
-        if (locked && calls_.contains(locked)) f(locked, std::forward<decltype(args)>(args)...);
-      });
+  return [weak = std::weak_ptr(call), f = std::move(f)](auto&&... args) mutable {
+    const CallPtr locked = weak.lock();
+    if (locked && !locked->has_ended) f(locked, std::forward<decltype(args)>(args)...);
+  };
 }
 
 Subscription ApiClient::Send(ApiRequest request, Done done) {
@@ -86,7 +87,11 @@ Subscription ApiClient::Watch(ApiRequest request, WatchFunctions functions) {
 }
 
 Subscription ApiClient::Start(ApiRequest request, WatchFunctions functions) {
-  const auto call = std::make_shared<Call>(Call{std::move(request), std::move(functions)});
+  using Timer = asio::steady_timer;
+  const auto call = std::make_shared<Call>(
+      Call{.request = std::move(request),
+           .functions = std::make_shared<const WatchFunctions>(std::move(functions)),
+           .wake = Timer(io_, Timer::time_point::max())});
   calls_.insert(call);
   std::string problem;
   if (!IsApiTarget(call->request.target)) problem = "the path of the request is not valid";
@@ -96,7 +101,7 @@ Subscription ApiClient::Start(ApiRequest request, WatchFunctions functions) {
   if (calls_.size() > kMaxPending) problem = "too many requests are pending; retry later";
   if (!problem.empty()) {
     loop_.Post(Bind(call, [this, problem](const CallPtr& refused) {
-      FailCall(refused, {.kind = ApiErrorKind::kRequest, .message = problem});
+      Finish(refused, ApiFail(ApiErrorKind::kRequest, problem));
     }));
   } else {
     call->deadline = loop_.After(call->request.deadline,
@@ -123,163 +128,164 @@ void ApiClient::StartWaiting() {
     next = waiting_.erase(next);
     call->has_connection_slot = call->request.verb != ApiVerb::kWatch;
     used_slots_ += call->has_connection_slot ? 1 : 0;
-    Attempt(call);
+    asio::co_spawn(io_, Run(call), [](const std::exception_ptr& error) {
+      if (error) std::rethrow_exception(error);
+    });
   }
 }
 
-void ApiClient::Attempt(const CallPtr& call) {
-  call->stage = Stage::kCredentials;
-  credentials_.Get(Bind(call, [this](const CallPtr& current, auto credentials) {
-    OnCredentials(current, std::move(credentials));
+/// Calls `start` with a function that receives a Result later, and waits for it. Fails if the call
+/// has ended.
+template <class T>
+asio::awaitable<Result<T>> ApiClient::Await(CallPtr call, Starter<T> start) {
+  const auto result = std::make_shared<Result<T>>();
+  start(Bind(call, [result](const CallPtr& current, Result<T> received) {
+    *result = std::move(received);
+    current->wake.cancel();
   }));
+  boost::system::error_code ignored;
+  co_await call->wake.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  if (call->has_ended) co_return Fail(ErrorKind::kUnavailable, "canceled");
+  co_return std::move(*result);
 }
 
-void ApiClient::OnCredentials(const CallPtr& call, Result<CredentialCache::Shared> credentials) {
-  if (!credentials) {
-    return FailCall(call,
-                    {.kind = ApiErrorKind::kCredentials, .message = credentials.error().message});
+asio::awaitable<void> ApiClient::Run(CallPtr call) {
+  bool may_resend = true;  // after the end of a reused connection
+  bool may_reread = true;  // the credentials
+  while (!call->has_ended) {
+    ApiResult result = co_await TryOnce(call);
+    if (call->has_ended) co_return;
+    if (result) co_return Finish(call, std::move(result));
+    const ApiError& error = result.error();
+    if (call->may_repeat && call->is_reused && std::exchange(may_resend, false)) continue;
+    // With TLS 1.3 a server rejects a client certificate after the handshake.
+    const bool is_rejected =
+        error.status == 401 || (error.kind == ApiErrorKind::kTls && call->may_repeat);
+    if (is_rejected && std::exchange(may_reread, false)) {
+      call->stage = Stage::kCredentials;
+      auto read = Await<CredentialCache::Shared>(
+          call, [this](auto done) { credentials_.GetAgain(std::move(done)); });
+      const auto current = co_await std::move(read);
+      if (call->has_ended) co_return;
+      if (current && !(*current)->IsSameAs(*call->credentials)) continue;
+    }
+    co_return Finish(call, std::move(result));
   }
-  call->credentials = *std::move(credentials);
-  call->connection = TakeIdle(*call->credentials);
-  call->is_reused = call->connection != nullptr;
-  if (call->is_reused) return SendOn(call);
-  FindEndpoints(call);
+}
+
+asio::awaitable<ApiResult> ApiClient::TryOnce(CallPtr call) {
+  ReleaseConnection(*call);  // of the attempt before
+  call->stage = Stage::kCredentials;
+  call->may_repeat = true;
+  auto read = Await<CredentialCache::Shared>(
+      call, [this](auto done) { credentials_.Get(std::move(done)); });
+  const auto credentials = co_await std::move(read);
+  if (!credentials) {
+    co_return ApiFail(ApiErrorKind::kCredentials, credentials.error().message);
+  }
+  call->credentials = *credentials;
+  std::shared_ptr<ApiConnection> connection = TakeIdle(**credentials);
+  call->is_reused = connection != nullptr;
+  if (!connection) {
+    call->stage = Stage::kResolving;
+    Result<Endpoints> endpoints = Endpoints();
+    if (config_.is_address) {
+      endpoints->emplace_back(asio::ip::make_address(config_.host), config_.port);
+    } else {
+      auto resolved = Await<Endpoints>(call, [this](auto done) {
+        pool_.Run(
+            loop_, [host = config_.host, port = config_.port] { return Resolve(host, port); },
+            std::move(done));
+      });
+      endpoints = co_await std::move(resolved);
+    }
+    if (!endpoints) co_return ApiFail(ApiErrorKind::kNetwork, endpoints.error().message);
+    call->stage = Stage::kConnecting;
+    connection = std::make_shared<ApiConnection>(io_, config_, *credentials);
+    call->connection = connection;
+    const auto opened = co_await connection->Open(*endpoints);
+    if (!opened) co_return tl::unexpected(opened.error());
+  }
+  call->stage = Stage::kResponse;
+  call->connection = connection;
+  call->may_repeat = call->request.verb != ApiVerb::kCreate;
+  connection->Send(RequestText(call->request, config_, **credentials), call->request.max_body);
+  ResponseReader& response = connection->response();
+  while (!response.is_done()) {
+    const auto received = co_await connection->Read();
+    call->may_repeat = call->may_repeat && !response.has_begun();
+    if (!received) co_return tl::unexpected(received.error());
+    const bool is_stream = call->request.verb == ApiVerb::kWatch && response.is_success();
+    if (is_stream) OnPart(call, response.TakeBody());
+  }
+  if (response.is_success()) co_return ApiResponse{response.status(), response.TakeBody()};
+  co_return tl::unexpected(
+      ErrorOfResponse(response.status(), response.retry_after(), response.TakeBody()));
 }
 
 std::shared_ptr<ApiConnection> ApiClient::TakeIdle(const Credentials& credentials) {
   while (!idle_.empty()) {
     auto connection = std::move(idle_.back());
     idle_.pop_back();
-    if (connection->is_idle() && connection->credentials().files == credentials.files) {
+    if (connection->IsIdle() && connection->credentials().files == credentials.files) {
       return connection;
     }
-    connection->Close();
   }
   return nullptr;
 }
 
-void ApiClient::FindEndpoints(const CallPtr& call) {
-  call->stage = Stage::kResolving;
-  if (config_.is_address) {
-    const tcp::endpoint endpoint(boost::asio::ip::make_address(config_.host), config_.port);
-    return OnEndpoints(call, std::vector{endpoint});
+void ApiClient::ReleaseConnection(Call& call) {
+  const auto connection = std::exchange(call.connection, nullptr);
+  if (!connection) return;
+  if (connection->IsIdle() && idle_.size() < kMaxIdleConnections) {
+    idle_.push_back(connection);
+  } else {
+    connection->Close();
   }
-  pool_.Run(
-      loop_, [host = config_.host, port = config_.port] { return Resolve(host, port); },
-      Bind(call, [this](const CallPtr& current, const Endpoints& endpoints) {
-        OnEndpoints(current, endpoints);
-      }));
-}
-
-void ApiClient::OnEndpoints(const CallPtr& call, const Endpoints& endpoints) {
-  if (!endpoints) {
-    return FailCall(call, {.kind = ApiErrorKind::kNetwork, .message = endpoints.error().message});
-  }
-  call->stage = Stage::kConnecting;
-  call->connection = std::make_shared<ApiConnection>(io_, config_, call->credentials);
-  call->connection->Open(
-      *endpoints, Bind(call, [this](const CallPtr& current, const std::optional<ApiError>& error) {
-        if (!error) return SendOn(current);
-        if (error->kind == ApiErrorKind::kTls) return RereadCredentials(current, *error);
-        FailCall(current, *error);
-      }));
-}
-
-void ApiClient::SendOn(const CallPtr& call) {
-  call->stage = Stage::kResponse;
-  Exchange exchange{.request = RequestText(call->request, config_, *call->credentials),
-                    .limits = {.body = call->request.max_body},
-                    .on_end = Bind(call, [this](const CallPtr& current, ExchangeEnd end) {
-                      OnEnd(current, std::move(end));
-                    })};
-  if (call->request.verb == ApiVerb::kWatch) {
-    exchange.on_part = Bind(call, [this](const CallPtr& current, std::string part) {
-      OnPart(current, std::move(part));
-    });
-  }
-  call->connection->Send(std::move(exchange));
 }
 
 void ApiClient::OnPart(const CallPtr& call, std::string part) {
+  const auto functions = call->functions;  // Drop releases them
   const bool begins = std::exchange(call->stage, Stage::kStream) != Stage::kStream;
+  if (!begins && part.empty()) return;
   const auto on_deadline = [this](const CallPtr& late) { OnDeadline(late); };
   call->silence = loop_.After(call->request.max_silence, Bind(call, on_deadline));
   if (begins) {
     call->deadline = loop_.After(call->request.max_duration, Bind(call, on_deadline));
     Count(*call, "200", true);
-    return call->functions.on_begin();
+    functions->on_begin();
   }
-  call->functions.on_part(std::move(part));
-}
-
-void ApiClient::OnEnd(const CallPtr& call, ExchangeEnd end) {
-  if (end.response) return OnResponse(call, *std::move(end.response));
-  const bool is_repeatable = !end.has_begun && IsIdempotent(call->request.verb);
-  if (is_repeatable && call->is_reused && std::exchange(call->may_resend, false)) {
-    return Attempt(call);
-  }
-  // With TLS 1.3 a server rejects a client certificate after the handshake.
-  if (is_repeatable && end.response.error().kind == ApiErrorKind::kTls) {
-    return RereadCredentials(call, std::move(end.response).error());
-  }
-  FailCall(call, std::move(end.response).error());
-}
-
-void ApiClient::OnResponse(const CallPtr& call, ExchangeEnd::Response response) {
-  if (call->stage == Stage::kStream) return Finish(call, ApiResponse{response.status});
-  if (response.status < 200 || response.status > 299) {
-    ApiError error = ErrorOfResponse(response.status, response.retry_after, response.body);
-    if (error.status == 401) return RereadCredentials(call, std::move(error));
-    return FailCall(call, std::move(error));
-  }
-  Count(*call, std::to_string(response.status), true);
-  Finish(call, ApiResponse{response.status, std::move(response.body)});
-}
-
-void ApiClient::FailCall(const CallPtr& call, ApiError error) {
-  const bool is_status = error.kind == ApiErrorKind::kStatus;
-  const auto kind = static_cast<std::size_t>(error.kind);
-  Count(*call, is_status ? std::to_string(error.status) : std::string(kApiErrorKindNames[kind]),
-        is_status && error.status < 500);
-  Finish(call, tl::unexpected(std::move(error)));
-}
-
-void ApiClient::RereadCredentials(const CallPtr& call, ApiError error) {
-  if (!std::exchange(call->may_reread, false)) return FailCall(call, std::move(error));
-  call->stage = Stage::kCredentials;
-  credentials_.GetAgain(
-      Bind(call, [this, error = std::move(error)](const CallPtr& current,
-                                                  const Result<CredentialCache::Shared>& read) {
-        if (read && !(*read)->IsSameAs(*current->credentials)) {
-          return OnCredentials(current, *read);
-        }
-        FailCall(current, error);
-      }));
+  if (!call->has_ended && !part.empty()) functions->on_part(std::move(part));
 }
 
 void ApiClient::OnDeadline(const CallPtr& call) {
   const auto stage = static_cast<std::size_t>(call->stage);
-  FailCall(call, {.kind = ApiErrorKind::kTimeout,
-                  .message = Format("{}: timed out {}", UrlOf(config_), kTimeouts[stage])});
+  Finish(call, ApiFail(ApiErrorKind::kTimeout,
+                       Format("{}: timed out {}", UrlOf(config_), kTimeouts[stage])));
 }
 
 void ApiClient::Finish(const CallPtr& call, ApiResult result) {
+  if (!result && result.error().kind != ApiErrorKind::kStatus) {
+    Count(*call, std::string(kApiErrorKindNames[static_cast<std::size_t>(result.error().kind)]),
+          false);
+  } else if (!result || call->stage != Stage::kStream) {
+    const unsigned status = result ? result->status : result.error().status;
+    Count(*call, std::to_string(status), status < 500);
+  }
+  const auto functions = call->functions;  // Drop releases them
   Drop(call);
-  call->functions.on_end(std::move(result));
+  functions->on_end(std::move(result));
 }
 
 void ApiClient::Drop(const CallPtr& call) {
+  const auto dropped = std::exchange(call->functions, nullptr);  // destroyed last
+  call->has_ended = true;
   calls_.erase(call);
   std::erase(waiting_, call);
   call->deadline = {};
   call->silence = {};
-  if (const auto connection = std::exchange(call->connection, nullptr)) {
-    if (connection->is_idle() && idle_.size() < kMaxIdleConnections) {
-      idle_.push_back(connection);
-    } else {
-      connection->Close();
-    }
-  }
+  call->wake.cancel();
+  ReleaseConnection(*call);
   if (std::exchange(call->has_connection_slot, false)) --used_slots_;
   StartWaiting();
 }

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -78,40 +79,39 @@ class ApiClient {
 
  private:
   enum class Stage { kWaiting, kCredentials, kResolving, kConnecting, kResponse, kStream };
-  /// A pending request.
+  /// A pending request. Shared with its coroutine, which may continue after the call, and even the
+  /// client, has ended.
   struct Call {
     ApiRequest request;
-    WatchFunctions functions;
+    std::shared_ptr<const WatchFunctions> functions;
+    boost::asio::steady_timer wake;  ///< never expires; canceled to continue the coroutine
     Stage stage = Stage::kWaiting;
     Subscription deadline = {};
     Subscription silence = {};
-    CredentialCache::Shared credentials = {};
     std::shared_ptr<ApiConnection> connection = {};
-    bool is_reused = false;  ///< the connection
-    bool may_resend = true;  ///< after the end of a reused connection
-    bool may_reread = true;  ///< the credentials
+    CredentialCache::Shared credentials = {};
+    bool is_reused = false;   ///< the connection
+    bool may_repeat = false;  ///< the request was not executed, or it may be executed twice
     bool has_connection_slot = false;
+    bool has_ended = false;
   };
   using CallPtr = std::shared_ptr<Call>;
-  using Endpoints = Result<std::vector<boost::asio::ip::tcp::endpoint>>;
 
-  /// Returns a function that calls `f` with the call, unless the call or the client has ended.
+  /// Returns a function that calls `f` with the call, unless the call has ended.
   template <class F>
-  auto Bind(const CallPtr& call, F f);
+  static auto Bind(const CallPtr& call, F f);
+  template <class T>
+  using Starter = std::function<void(std::function<void(Result<T>)> done)>;
+  template <class T>
+  static boost::asio::awaitable<Result<T>> Await(CallPtr call, Starter<T> start);
 
   Subscription Start(ApiRequest request, WatchFunctions functions);
   void StartWaiting();
-  void Attempt(const CallPtr& call);
-  void OnCredentials(const CallPtr& call, Result<CredentialCache::Shared> credentials);
+  boost::asio::awaitable<void> Run(CallPtr call);
+  boost::asio::awaitable<ApiResult> TryOnce(CallPtr call);
   std::shared_ptr<ApiConnection> TakeIdle(const Credentials& credentials);
-  void FindEndpoints(const CallPtr& call);
-  void OnEndpoints(const CallPtr& call, const Endpoints& endpoints);
-  void SendOn(const CallPtr& call);
+  void ReleaseConnection(Call& call);
   void OnPart(const CallPtr& call, std::string part);
-  void OnEnd(const CallPtr& call, ExchangeEnd end);
-  void OnResponse(const CallPtr& call, ExchangeEnd::Response response);
-  void FailCall(const CallPtr& call, ApiError error);
-  void RereadCredentials(const CallPtr& call, ApiError error);
   void OnDeadline(const CallPtr& call);
   void Finish(const CallPtr& call, ApiResult result);
   void Drop(const CallPtr& call);
@@ -127,7 +127,6 @@ class ApiClient {
   std::deque<CallPtr> waiting_;
   std::size_t used_slots_ = 0;
   std::vector<std::shared_ptr<ApiConnection>> idle_;
-  Lifetime lifetime_;
 };
 
 }  // namespace patchbay

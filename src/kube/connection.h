@@ -1,17 +1,18 @@
 #pragma once
 
 #include <array>
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
-#include <boost/system/error_code.hpp>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "kube/api_request.h"
 #include "kube/credentials.h"
 #include "kube/response_reader.h"
@@ -19,36 +20,19 @@
 
 namespace patchbay {
 
-/// The end of an exchange.
-struct ExchangeEnd {
-  /// Of any status. The body of a stream is empty; `retry_after` is "" without that header.
-  struct Response {
-    unsigned status = 0;
-    std::string retry_after;
-    std::string body;
-  };
-  tl::expected<Response, ApiError> response;
-  bool has_begun = false;  ///< at least one byte of the response arrived
-};
+using Endpoints = std::vector<boost::asio::ip::tcp::endpoint>;
 
-/// One request and the functions that receive its response.
-struct Exchange {
-  std::string request;  ///< header and body, as they are sent
-  ResponseLimits limits;
-  std::function<void(ExchangeEnd)> on_end;
-  /// If set, a response with a status of 200 to 299 is a stream: called first with "" when the
-  /// header is complete, and then with each part of the body.
-  std::function<void(std::string)> on_part = nullptr;
-};
+/// Returns the addresses of a host name, at most eight, in the order of preference. Fails with
+/// kUnavailable. Blocks, possibly for long: run it in a thread pool. Asio's own thread for this
+/// ends only when a lookup does, which would delay the shutdown.
+Result<Endpoints> Resolve(const std::string& host, std::uint16_t port);
 
-/// A connection to the API server, for one exchange after the other. It always reads, so it detects
-/// that the server closes it while it is idle. It has no deadlines; its owner closes it.
-///
-/// Belongs to the thread that runs the context. Pending operations keep it alive. Functions are
-/// never called before the method that they are passed to returns, and can destroy the owner.
+/// A connection to the API server, for one exchange after the other. It has no deadlines: its owner
+/// closes it. Belongs to the thread that runs the context. The caller keeps it alive while it
+/// awaits one of the coroutines.
 class ApiConnection : public std::enable_shared_from_this<ApiConnection> {
  public:
-  using Opened = std::function<void(std::optional<ApiError>)>;
+  using Done = tl::expected<void, ApiError>;
 
   ApiConnection(boost::asio::io_context& io, const ClusterConfig& config,
                 CredentialCache::Shared credentials);
@@ -56,41 +40,33 @@ class ApiConnection : public std::enable_shared_from_this<ApiConnection> {
   ApiConnection& operator=(const ApiConnection&) = delete;
 
   /// Connects to the first endpoint that accepts, and verifies the server. Called once.
-  void Open(std::vector<boost::asio::ip::tcp::endpoint> endpoints, Opened done);
-  /// Starts an exchange. Precondition: is_idle().
-  void Send(Exchange exchange);
-  /// Closes the connection now. Drops the functions without calling them.
+  boost::asio::awaitable<Done> Open(Endpoints endpoints);
+  /// Begins an exchange: sends `request`, header and body.
+  void Send(std::string request, std::size_t max_body);
+  /// Reads some bytes of the response, until response().is_done().
+  boost::asio::awaitable<Done> Read();
+  /// Closes the connection now. What is awaited fails soon, even if it was completed before.
   void Close();
 
-  /// Returns whether the connection is open without an exchange.
-  bool is_idle() const { return is_open_ && !exchange_ && !is_writing_; }
+  /// The response of the exchange. Only after Send.
+  ResponseReader& response() { return *response_; }
+  /// Returns whether the connection can be used for another exchange: the last one is complete, and
+  /// neither further bytes nor the end of the connection have arrived since.
+  bool IsIdle();
   /// Returns the credentials that it was opened with.
   const Credentials& credentials() const { return *credentials_; }
 
  private:
-  using Error = boost::system::error_code;
-
-  void Connect(std::size_t index, Error last);
-  void Handshake();
-  void OnOpened(std::optional<ApiError> error);
-  void Read();
-  void OnRead(const Error& error, std::size_t size);
-  void OnProgress();
-  void OnEof(const Error& error);
-  void End(tl::expected<ExchangeEnd::Response, ApiError> response);
-  ApiError NetworkError(std::string_view problem) const;
+  tl::unexpected<ApiError> NetworkError(std::string_view problem) const;
 
   boost::asio::ip::tcp::socket socket_;
   const ClusterConfig config_;
   const CredentialCache::Shared credentials_;
   std::optional<boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>> tls_;
-  std::vector<boost::asio::ip::tcp::endpoint> endpoints_;
-  Opened opened_;
-  bool is_open_ = false;
+  std::string request_;
   bool is_writing_ = false;
-  bool has_reported_header_ = false;
-  std::optional<Exchange> exchange_;
-  std::optional<ResponseReader> reader_;
+  bool is_closed_ = false;
+  std::optional<ResponseReader> response_;
   std::array<char, 16 << 10> buffer_;
 };
 

@@ -19,9 +19,6 @@ class JsonLines {
   /// lines. Fails with kInvalid if a line is longer than `max_line`; the stream is not usable then.
   Result<std::vector<std::string>> Feed(std::string_view bytes);
 
-  /// Returns whether the stream has ended within a line if no more bytes follow.
-  bool has_partial_line() const { return !partial_.empty(); }
-
  private:
   std::size_t max_line_;
   std::string partial_;

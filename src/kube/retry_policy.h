@@ -39,8 +39,6 @@ class RetryPolicy {
   std::chrono::milliseconds NextDelay(const ApiError& error, ApiRetry retry);
   /// Records a success.
   void Reset() { failures_ = 0; }
-  /// Returns the number of failures since the last success.
-  unsigned failures() const { return failures_; }
 
  private:
   std::mt19937 random_;

@@ -153,6 +153,48 @@ TEST_F(ApiClientTest, LeavesAConnectionWithUnexpectedBytes) {
   EXPECT_EQ(server_->connections(), 2u);
 }
 
+/// The response fills the first record of TLS, so that the unexpected bytes are still encrypted.
+TEST_F(ApiClientTest, LeavesAConnectionWithAnotherTlsRecord) {
+  constexpr std::size_t kRecordBytes = 16 << 10;
+  const std::size_t header =
+      JsonReply(200, std::string(kRecordBytes, 'x')).bytes.size() - kRecordBytes;
+  const Reply reply = JsonReply(200, std::string(kRecordBytes - header, 'x'));
+  ASSERT_EQ(reply.bytes.size(), kRecordBytes);
+  ServeReplies(
+      {{reply.bytes + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"}, JsonReply(200, "2")});
+  EXPECT_TRUE(Send());
+  EXPECT_EQ(Send()->body, "2");
+  EXPECT_EQ(server_->connections(), 2u);
+}
+
+TEST_F(ApiClientTest, LeavesAConnectionOnWhichBytesArriveLater) {
+  ServeReplies({JsonReply(200, "1"), JsonReply(201, "2")});
+  EXPECT_EQ(Send()->body, "1");
+  server_->Write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
+  EXPECT_EQ(Send({.verb = ApiVerb::kCreate, .target = "/x", .body = "{}"})->body, "2");
+  EXPECT_EQ(server_->connections(), 2u);
+}
+
+TEST_F(ApiClientTest, LeavesAConnectionThatEndedWhileItWasIdle) {
+  for (const Then end : {Then::kClose, Then::kTruncate, Then::kReset}) {
+    ServeReplies({JsonReply(200, "1"), JsonReply(201, "2")});
+    EXPECT_EQ(Send()->body, "1");
+    server_->EndAll(end);
+    EXPECT_EQ(Send({.verb = ApiVerb::kCreate, .target = "/x", .body = "{}"})->body, "2");
+    EXPECT_EQ(server_->connections(), 2u);
+  }
+}
+
+TEST_F(ApiClientTest, UsesTheConnectionOfARejectedTokenAgain) {
+  Serve([](const ServerRequest& request) {
+    return JsonReply(request["Authorization"] == "Bearer token-2" ? 200 : 401, "{}");
+  });
+  EXPECT_THAT(Error(), StartsWith("status: HTTP status 401"));
+  tree_.File("token", "token-2");
+  EXPECT_EQ(Error(), "no error: {}");
+  EXPECT_EQ(server_->connections(), 1u);
+}
+
 TEST_F(ApiClientTest, ConnectsAgainAfterARestartOfTheServer) {
   Serve();
   EXPECT_TRUE(Send());
@@ -288,6 +330,7 @@ TEST_F(ApiClientTest, EndsAtTheDeadlineWhileCredentialsAreRead) {
   for (auto& hold : holds) hold.emplace(pool_);
   std::optional<ApiResult> result;
   const Subscription call = Begin(result);
+  RunReady(loop_);
   loop_.Advance(seconds(30));
   ASSERT_TRUE(result);
   EXPECT_THAT(result->error().message, HasSubstr("reading the credentials"));
@@ -301,6 +344,7 @@ TEST_F(ApiClientTest, EndsAtTheDeadlineWhileANameIsResolved) {
   for (auto& hold : holds) hold.emplace(pool_);
   std::optional<ApiResult> result;
   const Subscription call = Begin(result);
+  RunReady(loop_);
   loop_.Advance(seconds(30));
   ASSERT_TRUE(result);
   EXPECT_THAT(result->error().message, HasSubstr("resolving the name"));
@@ -393,6 +437,41 @@ TEST_F(ApiClientTest, DestroyingTheClientCallsNothing) {
   EXPECT_TRUE(Send());
   EXPECT_FALSE(sent);
   EXPECT_FALSE(waiting);
+}
+
+TEST_F(ApiClientTest, ACanceledRequestReleasesItsFunctionAtOnce) {
+  ServeReplies({{""}});
+  auto owned = std::make_shared<int>();
+  const std::weak_ptr<int> released = owned;
+  Subscription call = client_->Send(Get(), [owned = std::move(owned)](const ApiResult&) {});
+  ASSERT_TRUE(AwaitRequests(1));
+  call = {};
+  EXPECT_TRUE(released.expired());
+}
+
+/// Requests in three stages are canceled, and the loop ends without running again.
+TEST_F(ApiClientTest, TheLoopMayEndRightAfterTheClient) {
+  test::NetLoop loop;
+  server_.emplace(loop.io(), authority_.Issue(),
+                  [](const ServerRequest&) { return Reply{"HTTP/1.1 200 OK\r\n"}; });
+  {
+    ThreadPool pool{{.max_running = 1}};
+    std::optional<test::PoolHold> hold;
+    std::vector<Subscription> calls;
+    ApiClient client(Config("localhost"), loop, loop.io(), pool);
+    ApiClient without_credentials(Config("localhost"), loop, loop.io(), pool);
+    const auto send = [&](ApiClient& from) {
+      calls.push_back(from.Send(Get(), [](const ApiResult&) { ADD_FAILURE(); }));
+    };
+    send(client);
+    ASSERT_TRUE(loop.RunUntil([&] { return !server_->requests().empty(); }));
+    hold.emplace(pool);
+    send(client);
+    send(without_credentials);
+    RunReady(loop);
+    EXPECT_EQ(client.pending() + without_credentials.pending(), 3u);
+  }
+  server_.reset();
 }
 
 TEST_F(ApiClientTest, AFunctionMayDestroyTheClient) {

@@ -79,6 +79,11 @@ class ClientFixture : public ::testing::Test {
     const auto found = client_->stats().requests.find({verb, outcome});
     return found == client_->stats().requests.end() ? 0 : found->second;
   }
+  /// Runs what is ready, until the client waits for the pool or the server.
+  static void RunReady(NetLoop& loop) {
+    while (loop.RunPosted() || loop.io().poll_one() > 0) {
+    }
+  }
   bool AwaitRequests(std::size_t number) {
     return loop_.RunUntil([&] { return server_->requests().size() >= number; });
   }

@@ -70,9 +70,7 @@ TEST(RetryPolicy, SpreadsTheClients) {
 TEST(RetryPolicy, StartsAgainAfterASuccess) {
   RetryPolicy policy(1);
   for (int i = 0; i < 10; ++i) static_cast<void>(policy.NextDelay(kLost));
-  EXPECT_EQ(policy.failures(), 10u);
   policy.Reset();
-  EXPECT_EQ(policy.failures(), 0u);
   EXPECT_LE(policy.NextDelay(kLost), RetryPolicy::kFirst);
 }
 
