@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "base/ascii.h"
 #include "base/format.h"
@@ -20,31 +21,35 @@ struct RuleInfo {
   TextPattern pattern;
 };
 
+/// In the order of Rule.
+std::vector<RuleInfo> MakeRows() {
+  const std::string label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+  const std::string subdomain = Format(R"({0}(\.{0})*)", label);
+  const std::string name = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+  const std::string number = "(0|[1-9][0-9]*)";
+  const std::string pre_release = "(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)";
+  const std::string build = "[0-9A-Za-z-]+";
+  std::vector<RuleInfo> rows;
+  const auto add = [&rows](std::string_view what, std::size_t max_bytes,
+                           const std::string& pattern) {
+    rows.push_back({what, max_bytes, TextPattern::Compile(pattern).value()});
+  };
+  add("a DNS label", 63, label);
+  add("a DNS subdomain", 253, subdomain);
+  add("a DNS subdomain", 63, "(?i)" + subdomain);
+  add("DNS subdomains joined by slashes", 253, Format("{0}(/{0})*", subdomain));
+  add("an identifier of C", 32, "[A-Za-z_][A-Za-z0-9_]*");
+  add("a text", 64, "(?s).*");
+  add("a version of semver.org 2.0.0", 64,
+      Format(R"({0}\.{0}\.{0}(-{1}(\.{1})*)?(\+{2}(\.{2})*)?)", number, pre_release, build));
+  add("a qualified name", 317, Format("({}/)?{}", subdomain, name));
+  add("a label", 63, Format("({})?", name));
+  add("a time", 40, R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[-+]\d\d:\d\d))");
+  return rows;
+}
+
 const RuleInfo& RowOf(Rule rule) {
-  const auto compile = [](const std::string& pattern) {
-    return TextPattern::Compile(pattern).value();
-  };
-  static const std::string kLabel = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-  static const std::string kSubdomain = Format(R"({0}(\.{0})*)", kLabel);
-  static const std::string kName = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
-  static const std::string kNumber = "(0|[1-9][0-9]*)";
-  static const std::string kPreRelease = "(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)";
-  static const std::string kBuild = "[0-9A-Za-z-]+";
-  /// In the order of Rule.
-  static const RuleInfo kRows[] = {
-      {"a DNS label", 63, compile(kLabel)},
-      {"a DNS subdomain", 253, compile(kSubdomain)},
-      {"a DNS subdomain", 63, compile("(?i)" + kSubdomain)},
-      {"DNS subdomains joined by slashes", 253, compile(Format("{0}(/{0})*", kSubdomain))},
-      {"an identifier of C", 32, compile("[A-Za-z_][A-Za-z0-9_]*")},
-      {"a text", 64, compile("(?s).*")},
-      {"a version of semver.org 2.0.0", 64,
-       compile(Format(R"({0}\.{0}\.{0}(-{1}(\.{1})*)?(\+{2}(\.{2})*)?)", kNumber, kPreRelease,
-                      kBuild))},
-      {"a qualified name", 317, compile(Format("({}/)?{}", kSubdomain, kName))},
-      {"a label", 63, compile(Format("({})?", kName))},
-      {"a time", 40, compile(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[-+]\d\d:\d\d))")},
-  };
+  static const std::vector<RuleInfo> kRows = MakeRows();
   return kRows[static_cast<std::size_t>(rule)];
 }
 

@@ -275,6 +275,7 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
                    [](const Rejection& a, const Rejection& b) { return a.path < b.path; });
   discovery.rejected = std::move(scan.rejected());
   discovery.complete = scan.complete();
+  discovery.is_cut = scan.is_over_budget();
   discovery.reports = std::move(scan.report().reports());
   return discovery;
 }

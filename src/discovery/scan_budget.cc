@@ -1,5 +1,6 @@
 #include "discovery/scan_budget.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace patchbay {
@@ -22,17 +23,21 @@ void ScanShare::Begin(std::shared_ptr<ScanBudget> budget) {
 }
 
 bool ScanShare::Take(std::size_t bytes) {
-  if (used_ + bytes > kMax) return false;
-  const std::size_t more = used_ + bytes > held_ ? used_ + bytes - held_ : 0;
-  if (!budget_->Take(more)) return false;
-  held_ += more;
-  used_ += bytes;
+  const std::size_t all = used_ + bytes;
+  if (all > kMax) return false;
+  const std::size_t needed = std::max(all, kOwn) - kOwn;
+  if (needed > held_) {
+    if (!budget_->Take(needed - held_)) return false;
+    held_ = needed;
+  }
+  used_ = all;
   return true;
 }
 
 void ScanShare::Trim() {
-  budget_->Return(held_ - used_);
-  held_ = used_;
+  const std::size_t needed = std::max(used_, kOwn) - kOwn;
+  budget_->Return(held_ - needed);
+  held_ = needed;
 }
 
 }  // namespace patchbay

@@ -25,6 +25,8 @@ class ScanBudget {
 class ScanShare {
  public:
   static constexpr std::size_t kMax = std::size_t{64} << 20;
+  /// Each resource has this much of its own, besides the budget, so that others cannot starve it.
+  static constexpr std::size_t kOwn = std::size_t{256} << 10;
   /// The needs of a listed directory, which is watched, of an entry that matches, and of a device.
   static constexpr std::size_t kDirectory = 1024;
   static constexpr std::size_t kEntry = 128;
@@ -44,7 +46,7 @@ class ScanShare {
 
  private:
   std::shared_ptr<ScanBudget> budget_;
-  std::size_t held_ = 0;  ///< taken from the budget
+  std::size_t held_ = 0;  ///< taken from the budget, beyond kOwn
   std::size_t used_ = 0;  ///< by this scan
 };
 

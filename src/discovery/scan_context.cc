@@ -55,6 +55,7 @@ void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api)
 }
 
 void ScanContext::EndMatch() {
+  if (is_over_budget_) return;  // the excludes were not searched for
   for (std::string& glob : exclusion_.Unused()) {
     report_.AddPlace({.place = glob,
                       .problem = glob + " excludes nothing: the host has no such path now",
@@ -336,19 +337,20 @@ void ScanContext::AddCandidate(Device found, std::string identity, std::string s
   found.match = match_index_;
   Candidate::Draft draft{std::make_shared<Device>(std::move(found)), std::move(identity),
                          std::move(syspath)};
-  if (!Take(ScanShare::kDevice, Candidate{draft.device, &draft}.label())) return;
+  if (!TakeMemory(ScanShare::kDevice, Candidate{draft.device, &draft}.label())) return;
   drafts_.push_back(std::move(draft));
   candidates_.push_back({drafts_.back().device, &drafts_.back()});
 }
 
 void ScanContext::AddKnownDevice(const std::shared_ptr<const Device>& device) {
   Candidate candidate{device};
-  if (Take(ScanShare::kDevice, candidate.label())) candidates_.push_back(std::move(candidate));
+  if (TakeMemory(ScanShare::kDevice, candidate.label()))
+    candidates_.push_back(std::move(candidate));
 }
 
 /// Returns whether the scan may use so much memory. If not, it ends: rejects the path, and neither
 /// lists nor adds anything more.
-bool ScanContext::Take(std::size_t bytes, const std::string& path) {
+bool ScanContext::TakeMemory(std::size_t bytes, const std::string& path) {
   if (is_over_budget_) return false;
   if (request_.cache->share.Take(bytes)) return true;
   is_over_budget_ = true;

@@ -151,6 +151,8 @@ class ScanContext {
   const std::set<std::string>& directories() const { return directories_; }
   /// Returns whether everything could be read.
   bool complete() const { return unreadable_ == 0; }
+  /// Returns whether the scan ended because it needs more memory than it may use.
+  bool is_over_budget() const { return is_over_budget_; }
   /// The number of failures to read.
   std::size_t unreadable() const { return unreadable_; }
   void SetIncomplete() { ++unreadable_; }
@@ -163,8 +165,7 @@ class ScanContext {
                                  const std::string& pattern,
                                  const std::function<bool(const std::string&)>& wanted);
   void AddKnownDevice(const std::shared_ptr<const Device>& device);
-  bool Take(std::size_t bytes, const std::string& path);
-  bool TakeListing(const std::string& directory, const ScanCache::Listing& listing);
+  bool TakeMemory(std::size_t bytes, const std::string& path);
   void WatchNearestExisting(std::string directory);
   void WatchLinks(std::string path);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);

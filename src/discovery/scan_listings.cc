@@ -70,10 +70,6 @@ bool ScanContext::IsUnchanged(const HostNode& directory, const ScanCache::Listin
          request_.unchanged_dirs.contains(host_.Local(directory.path));
 }
 
-bool ScanContext::TakeListing(const std::string& directory, const ScanCache::Listing& listing) {
-  return Take(ScanShare::kDirectory + ScanShare::kEntry * listing.matched, directory);
-}
-
 ScanCache::Listing* ScanContext::ListCached(const std::string& directory, const std::string& source,
                                             const std::string& pattern,
                                             const std::function<bool(const std::string&)>& wanted) {
@@ -96,7 +92,8 @@ ScanCache::Listing* ScanContext::ListCached(const std::string& directory, const 
   if (auto real = host_.Resolve(directory)) {
     if (const auto stamp = host_.StampOf(*real)) {
       if (last != last_listings_.end() && IsUnchanged(*real, last->second, *stamp)) {
-        if (!TakeListing(directory, last->second)) return nullptr;
+        const std::size_t bytes = ScanShare::kDirectory + ScanShare::kEntry * last->second.matched;
+        if (!TakeMemory(bytes, directory)) return nullptr;
         auto& same = listings.insert(last_listings_.extract(last)).position->second;
         report(same);
         return &same;
@@ -107,7 +104,7 @@ ScanCache::Listing* ScanContext::ListCached(const std::string& directory, const 
   }
   auto entries = host_.List(directory, [&](const std::string& name) {
     ++listing.seen;
-    return wanted(name) && ++listing.matched <= ScanShare::kMax / ScanShare::kEntry;
+    return wanted(name) && TakeMemory(ScanShare::kEntry, directory);
   });
   if (!entries) {
     report_.AddPlace({.place = directory, .problem = entries.error().message});
@@ -116,7 +113,7 @@ ScanCache::Listing* ScanContext::ListCached(const std::string& directory, const 
     }
     return nullptr;
   }
-  if (!TakeListing(directory, listing)) return nullptr;
+  if (!TakeMemory(ScanShare::kDirectory, directory)) return nullptr;
   listing.entries = std::move(*entries);
   SortByName(listing.entries);
   listing.matched = listing.entries.size();

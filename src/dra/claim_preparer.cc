@@ -187,9 +187,9 @@ Status ClaimPreparer::CheckCall(Run& run, CdiSpec file, const ClaimRecords* reco
     if (records == nullptr) continue;
     for (const ClaimKey& claim : caller.call->claims) {
       const auto record = records->claims.find(claim.uid);
-      if (claim == run.claim || record == records->claims.end() || !record->second->is_finished) {
-        continue;
-      }
+      const bool is_prepared = record != records->claims.end() && record->second->is_finished &&
+                               record->second->boot == environment_->store->boot();
+      if (claim == run.claim || !is_prepared) continue;
       if (const auto other = CdiFromJson(record->second->cdi_file)) {
         TRY(CheckTogether(claim, *other, run.claim, file));
       }

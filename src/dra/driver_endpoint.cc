@@ -250,7 +250,7 @@ void DriverEndpoint::CheckSockets() {
 
 void DriverEndpoint::OnChecked(const SocketIds& found) {
   if (!EndJob()) return;
-  if (found == servers_.ids) {
+  if (found.dra && found.registration && found == servers_.ids) {
     if (std::exchange(is_hanging_, false)) backend_.observer->OnSockets({});
     return ScheduleCheck();
   }

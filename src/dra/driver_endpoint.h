@@ -81,7 +81,7 @@ class DriverEndpoint {
   struct Servers {
     std::unique_ptr<DriverServer> driver;
     std::unique_ptr<UnixServer> registration;
-    SocketIds ids;  ///< of their sockets, read when each was started
+    SocketIds ids;  ///< of their sockets, read when both were started
   };
   struct Started;
   struct StartRequest;

@@ -115,7 +115,8 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   std::map<std::string_view, std::string_view> reasons;  // by the path that was rejected
   for (const Rejection& rejection : rejected_) reasons.emplace(rejection.path, rejection.detail);
   const auto keep_vanished = [&](Tracked& old, const std::string& why = "") {
-    if (!old.is_missing() && !IsOutOfSight(*spec_, *old.device, rejected_)) {
+    const bool may_exist = discovery.is_cut || IsOutOfSight(*spec_, *old.device, rejected_);
+    if (!old.is_missing() && !may_exist) {
       if (old.problem == nullptr) old.problem = std::make_unique<Problem>();
       old.problem->vanished_at = now;
       old.problem->vanished_as = ++last_vanished_;

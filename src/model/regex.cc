@@ -10,9 +10,13 @@
 namespace patchbay {
 namespace {
 
-/// Returns the longest directory that is a prefix of every string that `re` matches.
-std::string FixedDirectory(const re2::RE2& re) {
+/// Returns the longest directory that is a prefix of every string that the pattern matches. With
+/// the memory that is enough for matching, RE2 does not find the beginning of a long pattern.
+std::string FixedDirectory(std::string_view pattern) {
   constexpr int kMaxPrefix = 256;
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  const re2::RE2 re(re2::StringPiece(pattern.data(), pattern.size()), options);
   std::string low, high;
   if (!re.PossibleMatchRange(&low, &high, kMaxPrefix)) return "/";
   const auto end = std::mismatch(low.begin(), low.end(), high.begin(), high.end()).first;
@@ -96,7 +100,7 @@ Parsed<Regex> Regex::Compile(std::string_view pattern) {
     regex.groups_.push_back(group);
     regex.names_.push_back(name);
   }
-  regex.fixed_directory_ = FixedDirectory(*re);
+  regex.fixed_directory_ = FixedDirectory(pattern);
   const int fixed_slashes = static_cast<int>(
       std::count(regex.fixed_directory_.begin(), regex.fixed_directory_.end(), '/'));
   const int slashes = MostSlashes(pattern);

@@ -28,7 +28,7 @@ enum class RejectReason {
   kMounted,          ///< the host uses a disk: mounted, swap space, or part of a volume
   kMissingExclude,   ///< an `exclude` that the match requires excludes nothing
   kCommandFailed,    ///< a command failed, or an entry of its output is not valid
-  kLimit,            ///< the resource has too many devices
+  kLimit,            ///< too many devices, or more than fits into memory
 };
 inline constexpr RejectReason kAllRejectReasons[] = {
     RejectReason::kUnreadable,      RejectReason::kBadName,     RejectReason::kDanglingLink,

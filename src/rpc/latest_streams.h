@@ -47,7 +47,7 @@ class LatestStreams {
   explicit LatestStreams(
       Events events, IsOlder is_older = [](const T&, const T&) { return false; })
       : events_(std::move(events)), is_older_(is_older) {}
-  /// The last streams may have ended on another thread just before: their changes are seen here.
+  /// The last streams may have ended on another thread just before: waits for it.
   ~LatestStreams() { const std::lock_guard lock(mutex_); }
 
   /// Opens a stream for a call. It immediately sends `first` or the last offered value, whichever

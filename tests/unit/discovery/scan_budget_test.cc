@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/format.h"
 #include "support/temp_tree.h"
 #include "unit/discovery/specs.h"
 
@@ -14,23 +15,27 @@ using test::Ids;
 using test::PathMatch;
 using test::Rejected;
 using test::Resource;
-using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr std::size_t kRest = ScanBudget::kTotal - ScanShare::kMax;
+/// The most that two resources can have together, besides what each has of its own.
+constexpr std::size_t kShared = ScanShare::kMax - ScanShare::kOwn;
+constexpr std::size_t kRest = ScanBudget::kTotal - kShared;
 
 TEST(ScanBudget, OneResourceLeavesSomethingForOthers) {
   const auto budget = std::make_shared<ScanBudget>();
-  ScanShare greedy, other;
+  ScanShare greedy, other, third;
   greedy.Begin(budget);
   EXPECT_FALSE(greedy.Take(ScanShare::kMax + 1));
   EXPECT_TRUE(greedy.Take(ScanShare::kMax));
   EXPECT_FALSE(greedy.Take(1));
   other.Begin(budget);
-  EXPECT_FALSE(other.Take(kRest + 1));
-  EXPECT_TRUE(other.Take(kRest));
+  EXPECT_FALSE(other.Take(kRest + ScanShare::kOwn + 1));
+  EXPECT_TRUE(other.Take(kRest + ScanShare::kOwn));
   EXPECT_FALSE(other.Take(1));
+  third.Begin(budget);
+  EXPECT_TRUE(third.Take(ScanShare::kOwn)) << "others cannot starve it";
+  EXPECT_FALSE(third.Take(1));
 }
 
 TEST(ScanBudget, TheNextScanUsesTheShareOfTheLast) {
@@ -43,18 +48,19 @@ TEST(ScanBudget, TheNextScanUsesTheShareOfTheLast) {
   }
   ScanShare other;
   other.Begin(budget);
-  EXPECT_FALSE(other.Take(kRest + 1));
+  const std::size_t rest = kRest + ScanShare::kOwn;
+  EXPECT_FALSE(other.Take(rest + 1));
   share->Begin(budget);
   EXPECT_TRUE(share->Take(1));
-  EXPECT_FALSE(other.Take(kRest + 1)) << "the last result may still be in use";
+  EXPECT_FALSE(other.Take(rest + 1)) << "the last result may still be in use";
   share->Trim();
   EXPECT_TRUE(other.Take(ScanShare::kMax));
-  EXPECT_TRUE(share->Take(kRest - 1));
+  EXPECT_TRUE(share->Take(rest - 1));
   share.reset();
   EXPECT_FALSE(other.Take(1)) << "the most for one resource";
   ScanShare last;
   last.Begin(budget);
-  EXPECT_TRUE(last.Take(kRest));
+  EXPECT_TRUE(last.Take(rest));
 }
 
 class ScanOverBudget : public testing::Test {
@@ -63,6 +69,8 @@ class ScanOverBudget : public testing::Test {
     for (const char* path : {"a/x", "b/x", "b/y", "c/d/x"}) {
       tree_.File(std::string("dev/") + path);
     }
+    // More than a resource may find without the budget.
+    for (std::size_t i = 0; i < kMany; ++i) tree_.File(Format("dev/many/{}", i));
   }
   /// Scans with so much of the budget.
   Discovery Find(std::size_t bytes, MatchSpec match) {
@@ -72,6 +80,8 @@ class ScanOverBudget : public testing::Test {
                     ScanRequest{.node_name = "node-1", .cache = cache_, .budget = budget_});
   }
 
+  static constexpr std::size_t kMany =
+      ScanShare::kOwn / (ScanShare::kEntry + ScanShare::kDevice) + 1;
   test::TempTree tree_;
   HostRoot host_{tree_.path()};
   std::shared_ptr<ScanCache> cache_ = std::make_shared<ScanCache>();
@@ -79,19 +89,18 @@ class ScanOverBudget : public testing::Test {
 };
 
 TEST_F(ScanOverBudget, EndsWithARejectionAndIsIncomplete) {
-  constexpr std::size_t kNeeded =
-      5 * ScanShare::kDirectory + 8 * ScanShare::kEntry + 4 * ScanShare::kDevice;
   for (const MatchSpec& match :
        {PathMatch({"/dev/**"}, NodeType::kFile), test::RegexMatch("/dev/.*", NodeType::kFile)}) {
     cache_ = std::make_shared<ScanCache>();
     const Discovery all = Find(std::size_t{1} << 20, match);
-    EXPECT_THAT(all.devices, SizeIs(4));
+    EXPECT_THAT(all.devices, SizeIs(kMany + 4));
     EXPECT_THAT(all.rejected, IsEmpty());
-    for (const std::size_t bytes : {std::size_t{0}, ScanShare::kDirectory, kNeeded / 2}) {
+    EXPECT_FALSE(all.is_cut);
+    for (const std::size_t bytes : {std::size_t{0}, ScanShare::kDirectory}) {
       cache_ = std::make_shared<ScanCache>();
       const Discovery some = Find(bytes, match);
-      EXPECT_LT(some.devices.size(), 4U) << bytes;
-      EXPECT_FALSE(some.complete) << bytes;
+      EXPECT_LT(some.devices.size(), kMany + 4) << bytes;
+      EXPECT_TRUE(some.is_cut && !some.complete) << bytes;
       ASSERT_THAT(some.rejected, SizeIs(1)) << bytes;
       EXPECT_EQ(some.rejected.front().reason, RejectReason::kLimit);
       EXPECT_TRUE(some.rejected.front().path.starts_with("/dev/"));
@@ -100,10 +109,15 @@ TEST_F(ScanOverBudget, EndsWithARejectionAndIsIncomplete) {
   }
 }
 
+TEST_F(ScanOverBudget, AResourceWithFewDevicesNeedsNoBudget) {
+  EXPECT_THAT(Ids(Find(0, PathMatch({"/dev/{a,b}/*", "/dev/c/**"}, NodeType::kFile))),
+              testing::UnorderedElementsAre("a:x", "b:x", "b:y", "d:x"));
+}
+
 TEST_F(ScanOverBudget, TheNextScanFindsWhatFits) {
-  EXPECT_THAT(Find(0, PathMatch({"/dev/**"}, NodeType::kFile)).devices, IsEmpty());
+  EXPECT_TRUE(Find(0, PathMatch({"/dev/**"}, NodeType::kFile)).is_cut);
   const Discovery found = Find(std::size_t{1} << 20, PathMatch({"/dev/**"}, NodeType::kFile));
-  EXPECT_THAT(Ids(found), ElementsAre("a:x", "b:x", "b:y", "c:d:x"));
+  EXPECT_THAT(found.devices, SizeIs(kMany + 4));
   EXPECT_TRUE(found.complete);
   cache_.reset();
   EXPECT_TRUE(budget_->Take(std::size_t{1} << 20)) << "all of it is free again";

@@ -88,6 +88,21 @@ TEST_F(ClaimDevicesTest, RefusesRequestsAndClaimsThatWouldHideEachOther) {
   EXPECT_THAT(Runs(), SizeIs(2)) << "of one claim";
 }
 
+// The files of an earlier boot no longer count.
+TEST_F(ClaimDevicesTest, ClaimsOfACallCanChangeTogetherAfterAReboot) {
+  Allocate("one", "a");
+  Allocate("two", "b");
+  for (const char* value : {"1", "2"}) {
+    spec_.env = {{test::MakeTemplate("FOO"), test::MakeTemplate(value)}};
+    boot_ = std::string("boot-") + value;
+    Restart();
+    for (const auto& [uid, result] : PrepareAll({"one", "two"})) {
+      EXPECT_TRUE(result) << result.error().message;
+    }
+    EXPECT_THAT(EditsIn("two"), testing::ElementsAre(EnvOf(std::string("FOO=") + value)));
+  }
+}
+
 TEST_F(ClaimDevicesTest, TheNodeInAContainerHasTheNumbersAndTheOwnerOfTheHost) {
   if (mknod(tree_.path("fake").c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0) {
     GTEST_SKIP() << "cannot make a device node here";

@@ -166,6 +166,16 @@ TEST_F(InventoryTest, KeepsDevicesInUnreadableDirectories) {
   EXPECT_THAT(Listed(), ElementsAre("a/x!", "ab/x!", "b!"));
 }
 
+TEST_F(InventoryTest, KeepsDevicesThatAScanDidNotReach) {
+  Advance(inventory_, Found({Made("a"), Made("b")}), start_);
+  Discovery cut = Found({Made("a")});
+  cut.is_cut = true;
+  Advance(inventory_, std::move(cut), start_ + seconds(1));
+  EXPECT_THAT(Listed(), ElementsAre("a", "b"));
+  Advance(inventory_, Found({Made("a")}), start_ + seconds(2));
+  EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
+}
+
 TEST_F(InventoryTest, KeepsSysfsDevicesWhileSysfsIsUnreadable) {
   const Rejection no_sys{"/sys", RejectReason::kUnreadable, "why"};
   Advance(inventory_, Found({Made("a")}), start_);

@@ -64,6 +64,16 @@ TEST(Regex, ReturnsTheDirectoryAndDepthOfItsMatches) {
   }
 }
 
+TEST(Regex, ReturnsTheDirectoryOfALongPattern) {
+  for (const char* name :
+       {"usb-FTDI_FT232R_USB_UART_[A-Z0-9]+-if00-port0",
+        "usb-Silicon_Labs_CP2102N_USB_to_UART_Bridge_Controller_[0-9a-f]{32}-if00-port0",
+        ".{1,200}"}) {
+    EXPECT_EQ(Regex::Compile(std::string("/dev/serial/by-id/") + name)->fixed_directory(),
+              "/dev/serial/by-id/");
+  }
+}
+
 TEST(Regex, LocatesSyntaxErrors) {
   EXPECT_EQ(Regex::Compile("dev/x").error().offset, 0u);
   EXPECT_EQ(Regex::Compile("/dev/(a").error().message.empty(), false);
