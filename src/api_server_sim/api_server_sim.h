@@ -47,7 +47,7 @@ class ApiServerSim final : public ServerState {
   /// Reserves a port, but does not listen before Start. Fails with kInvalid for a certificate or a
   /// key that cannot be used, and with kUnavailable without a port or a thread.
   static Result<std::unique_ptr<ApiServerSim>> Create(const ApiServerOptions& options);
-  ~ApiServerSim();
+  ~ApiServerSim() override;
   ApiServerSim(const ApiServerSim&) = delete;
   ApiServerSim& operator=(const ApiServerSim&) = delete;
 

@@ -71,7 +71,7 @@ class ServerState {
  protected:
   ServerState(ApiProfile profile, std::set<std::string> tokens)
       : api_(profile), tokens_(std::move(tokens)) {}
-  ~ServerState() = default;
+  virtual ~ServerState() = default;
 
   /// Is called without a lock, on the thread of the change, after objects have changed.
   virtual void OnChange() = 0;
