@@ -37,6 +37,7 @@ struct Outcome {
 /// log of calls. Thread-safe.
 class ServerState {
  public:
+  virtual ~ServerState() = default;
   /// Handles a request except a watch, without authentication, faults and the log of calls.
   HttpResponse Call(const std::string& method, const std::string& target, const Json& body = {});
   /// See Api::AllocateClaim.
@@ -71,7 +72,6 @@ class ServerState {
  protected:
   ServerState(ApiProfile profile, std::set<std::string> tokens)
       : api_(profile), tokens_(std::move(tokens)) {}
-  virtual ~ServerState() = default;
 
   /// Is called without a lock, on the thread of the change, after objects have changed.
   virtual void OnChange() = 0;
