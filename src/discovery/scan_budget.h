@@ -20,14 +20,14 @@ class ScanBudget {
   std::atomic<std::size_t> left_{kTotal};
 };
 
-/// The part of the budget that one resource uses, which its next scan uses again. Used by one scan
-/// at a time.
+/// The part of the budget that one resource uses. What its last scan found stays in use, so the
+/// next scan can use that much again before it takes more. Used by one scan at a time.
 class ScanShare {
  public:
   static constexpr std::size_t kMax = std::size_t{64} << 20;
   /// Each resource has this much of its own, besides the budget, so that others cannot starve it.
   static constexpr std::size_t kOwn = std::size_t{256} << 10;
-  /// The needs of a listed directory, which is watched, of an entry that matches, and of a device.
+  /// Estimates for a directory, which is watched, for a name that matches, and for a device.
   static constexpr std::size_t kDirectory = 1024;
   static constexpr std::size_t kEntry = 128;
   static constexpr std::size_t kDevice = 512;

@@ -344,12 +344,12 @@ void ScanContext::AddCandidate(Device found, std::string identity, std::string s
 
 void ScanContext::AddKnownDevice(const std::shared_ptr<const Device>& device) {
   Candidate candidate{device};
-  if (TakeMemory(ScanShare::kDevice, candidate.label()))
-    candidates_.push_back(std::move(candidate));
+  if (!TakeMemory(ScanShare::kDevice, candidate.label())) return;
+  candidates_.push_back(std::move(candidate));
 }
 
-/// Returns whether the scan may use so much memory. If not, it ends: rejects the path, and neither
-/// lists nor adds anything more.
+/// Returns whether the scan may use this memory too. If not, the scan ends: it rejects the path,
+/// and neither lists nor adds anything more.
 bool ScanContext::TakeMemory(std::size_t bytes, const std::string& path) {
   if (is_over_budget_) return false;
   if (request_.cache->share.Take(bytes)) return true;
