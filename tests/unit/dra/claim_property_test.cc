@@ -1,6 +1,7 @@
-// Plays claims, replugs, deletions, kills between any two steps, reboots, lost and damaged files
-// and two instances in random order, and compares with what a container may have. Each step is one
-// of the kubelet, the administrator or the host. PATCHBAY_CLAIM_SEED sets the seed.
+// Plays claims, also shared ones and those with admin access, alone and several of a pod, replugs,
+// deletions, kills between any two steps, reboots, lost and damaged files and two instances in
+// random order, and compares with what a container may have. Each step is one of the kubelet, the
+// administrator or the host. PATCHBAY_CLAIM_SEED sets the seed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -25,21 +27,25 @@ namespace {
 
 constexpr int kPlayedDevices = 4;
 constexpr int kHookedDevices = 1;  ///< the first ones have hooks
+constexpr int kSharedDevices = 1;  ///< the last ones have kReplicas
+constexpr int kReplicas = 2;
 constexpr std::size_t kPlayedClaims = 8;
 constexpr int kPlayedSteps = 20'000;
 
 std::string ResourceOfPlayed(int device) { return Format("example.com/played-{}", device); }
+int ReplicasOf(int device) { return device < kPlayedDevices - kSharedDevices ? 1 : kReplicas; }
 
 class ClaimProperty : public test::ClaimPreparerFixture {
  protected:
   /// A claim, as the API server, the kubelet and its container see it.
   struct Played {
     int device = 0;
+    bool is_admin = false;    ///< its container may have a device that others have; no hooks run
     bool exists = true;       ///< at the API server
     bool was_called = false;  ///< the kubelet called Prepare, and will call Unprepare
     bool is_running = false;  ///< a container has the device
     bool is_damaged = false;  ///< its record was damaged at any time
-    int allocated = 0;        ///< hooks that ran since the last release
+    std::ptrdiff_t allocated = 0;  ///< hooks that ran since the last release
   };
 
   void Begin(unsigned seed) {
@@ -64,14 +70,14 @@ class ClaimProperty : public test::ClaimPreparerFixture {
 
   void Step() {
     ran_.clear();
-    releasing_ = -1;
+    releasing_.reset();
     switch (Pick(14)) {
       case 0:
       case 1: return Create();
       case 2:
       case 3:
       case 4:
-      case 5: return PrepareOne();
+      case 5: return PrepareAny();
       case 6:
       case 7:
       case 8: return EndOne();
@@ -88,7 +94,9 @@ class ClaimProperty : public test::ClaimPreparerFixture {
     std::map<int, int> containers;
     for (const auto& [name, claim] : played_) {
       if (!claim.is_running) continue;
-      EXPECT_LE(++containers[claim.device], 1) << "two containers have device " << claim.device;
+      if (!claim.is_admin && ++containers[claim.device] > ReplicasOf(claim.device)) {
+        ADD_FAILURE() << "too many containers have device " << claim.device;
+      }
       const std::string file = TextOf(FileOf(name));
       if (file.empty() || claim.is_damaged) continue;
       EXPECT_FALSE(is_missing_[At(claim.device)]) << name << " has a file without its device";
@@ -132,6 +140,7 @@ class ClaimProperty : public test::ClaimPreparerFixture {
         spec.allocate.reset();
         spec.release.reset();
       }
+      if (ReplicasOf(device) > 1) spec.replicas = ReplicasOf(device);
       DeviceNode node;
       node.path = node.real_path = Format("/dev/played{}", minors_[At(device)]);
       node.type = FileType::kCharacter;
@@ -160,40 +169,59 @@ class ClaimProperty : public test::ClaimPreparerFixture {
     instances_[at]->store()->RemoveOrphans();
   }
 
-  /// Calls Prepare or Unprepare on any instance, which can be killed meanwhile.
-  bool Call(const std::string& name, bool is_prepare) {
+  /// Lets `call` use any instance, which can be killed meanwhile.
+  template <class F>
+  auto CallAny(F call) {
     const auto at = static_cast<std::size_t>(Pick(instances_.size()));
     steps_left_ = Chance(25) ? Pick(12) : -1;
     preparer_ = instances_[at];
-    const bool success = is_prepare ? Prepare(name).has_value() : Unprepare(name).has_value();
+    auto result = call();
     const bool is_killed = steps_left_ == 0;
     steps_left_ = -1;
     if (is_killed) StartInstance(at);
-    const std::lock_guard lock(mutex_);
-    for (const auto& [device, hook] : ran_) {
-      if (hook == Hook::kAllocate) ++played_.at(name).allocated;
-    }
-    return success;
+    return result;
   }
 
   void Create() {
     if (played_.size() >= kPlayedClaims) return;
     const int device = Pick(kPlayedDevices);
-    for (const auto& [name, claim] : played_) {
-      if (claim.exists && claim.device == device) return;  // the scheduler knows
-    }
+    const bool is_admin = Chance(15);
+    const auto allocated = std::ranges::count_if(played_, [&](const auto& entry) {
+      return entry.second.exists && !entry.second.is_admin && entry.second.device == device;
+    });
+    if (!is_admin && allocated >= ReplicasOf(device)) return;  // the scheduler knows
     const std::string name = Format("c{}", next_claim_++);
     what_ = Format("{} is created for device {}", name, device);
-    played_[name].device = device;
-    Allocate(name, {{.request = "r", .pool = "node-1/" + ResourceOfPlayed(device), .device = "d"}});
+    played_[name] = {.device = device, .is_admin = is_admin};
+    Allocate(name, {{.request = "r",
+                     .pool = "node-1/" + ResourceOfPlayed(device),
+                     .device = "d",
+                     .share_id = ReplicasOf(device) > 1 ? "share-of-" + name : "",
+                     .admin_access = is_admin}});
   }
 
-  void PrepareOne() {
-    const auto at = PickClaim([](const Played& claim) { return claim.exists; });
-    if (at == played_.end()) return;
-    what_ = at->first + " is prepared";
-    at->second.was_called = true;
-    if (Call(at->first, true)) at->second.is_running = true;
+  /// The kubelet starts a pod with one claim or several.
+  void PrepareAny() {
+    std::vector<std::string> names;
+    while (names.empty() || Chance(30)) {
+      const auto at = PickClaim([](const Played& claim) { return claim.exists; });
+      if (at == played_.end()) return;
+      if (std::ranges::count(names, at->first) > 0) break;
+      names.push_back(at->first);
+    }
+    what_.clear();
+    for (const std::string& name : names) {
+      what_ += name + " is prepared ";
+      played_.at(name).was_called = true;
+    }
+    const auto results = CallAny([&] { return PrepareAll(names); });
+    const std::lock_guard lock(mutex_);
+    for (const std::string& name : names) {
+      Played& claim = played_.at(name);
+      if (results.at(Key(name).uid)) claim.is_running = true;
+      if (claim.is_admin) continue;
+      claim.allocated += std::ranges::count(ran_, std::pair(claim.device, Hook::kAllocate));
+    }
   }
 
   /// The container of a claim ends, and the kubelet releases the claim until it succeeds.
@@ -205,8 +233,8 @@ class ClaimProperty : public test::ClaimPreparerFixture {
     // After a force-delete and its restart, the kubelet can do this while the container runs. The
     // container is not one that the kubelet knows any more.
     claim.is_running = false;
-    releasing_ = claim.device;
-    const bool success = Call(name, false);
+    if (!claim.is_admin) releasing_ = claim.device;
+    const bool success = CallAny([&] { return Unprepare(name).has_value(); });
     const std::lock_guard lock(mutex_);
     releases_[name] += std::ranges::count(ran_, std::pair(claim.device, Hook::kRelease));
     if (!success) return;
@@ -271,7 +299,7 @@ class ClaimProperty : public test::ClaimPreparerFixture {
     tree_.File(Format("data/claims/claim_uid-of-{}.json", name), record.substr(0, size));
     for (int i = 0; i < 3; ++i) {
       ran_.clear();
-      PrepareOne();
+      PrepareAny();
       Check();
     }
     if (std::filesystem::exists(RecordOf(name))) {
@@ -301,7 +329,7 @@ class ClaimProperty : public test::ClaimPreparerFixture {
   std::atomic<int> steps_left_ = -1;  ///< before the kill; -1: none
   std::mutex mutex_;
   std::vector<std::pair<int, Hook>> ran_;  ///< in this step
-  int releasing_ = -1;                     ///< the device that Unprepare may release
+  std::optional<int> releasing_;           ///< the device that Unprepare may release
   std::size_t ended_ = 0;
   int next_claim_ = 0;
   int boots_ = 1;
