@@ -1,20 +1,24 @@
 // Rounds of random events around Dynamic Resource Allocation: an API server that restarts, fails,
 // loses responses and ends watches, a kubelet that restarts and has all slices deleted, a daemon
-// that restarts or is replaced by another one that starts first, devices that come and go, and pods
-// that use and leave them. The first resource has hooks, and the last one shares its devices.
+// that restarts or is replaced by another one that starts first, devices that come, go and change
+// places, CDI files that are lost, and pods that use devices, leave them, and are deleted by force
+// while their containers run. The first resource has hooks, and the last one shares its devices.
 //
 // After each round, the faults end. Then the published devices must be those of the host and those
-// that claims hold, each claim must be prepared or its device gone, and each prepared claim whose
-// devices exist, and nothing else, must have a CDI file with its devices. The API server must never
-// reject an object. The `allocate` hook of a device must run once for each claim, and its `release`
-// hook once after it; twice only if a daemon was killed, which can happen between a hook and its
-// record. A `release` hook can be missed if the device was removed, since a restarted daemon does
-// not know its paths.
+// that claims hold. Each claim must be prepared, unless its device is gone, has moved since, or a
+// container has it whose pod was deleted by force. Each prepared claim whose devices are where they
+// were, and nothing else, must have a CDI file with its devices. The API server must never reject
+// an object. The `allocate` hook of a device must run once for each claim, and its `release` hook
+// once after it; twice only if a daemon was killed, which can happen between a hook and its record.
+// A `release` hook can be missed if the device was removed, since a restarted daemon does not know
+// its paths.
 //
 // PATCHBAY_CHAOS_SECONDS, PATCHBAY_CHAOS_SEED and PATCHBAY_CHAOS_PATIENCE are as in chaos_test.cc,
 // but checks wait at least a minute, because corrections of slices wait up to half of one.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +27,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -47,6 +52,7 @@ using Devices = std::map<std::string, std::set<std::string>>;  ///< IDs by resou
 
 constexpr std::size_t kDraResources = 3;
 constexpr std::size_t kDevicesOfAResource = 5;
+constexpr unsigned kMajor = 1000;  ///< of all nodes; it has no driver
 constexpr std::size_t kMaxClaims = 8;
 /// Corrections of slices that were deleted repeatedly are delayed for up to half a minute.
 constexpr unsigned kDraPatienceSeconds = 60;
@@ -70,6 +76,11 @@ class DraChaos : public testing::Test {
     std::fflush(stdout);
     for (std::size_t i = 0; i < kDraResources; ++i) {
       daemon_.host().Dir(Format("dev/r{}", i));
+      for (std::size_t j = 0; j < kDevicesOfAResource; ++j) {
+        const auto minor = static_cast<unsigned>(i * kDevicesOfAResource + j);
+        daemon_.host().CharDevice(Format("dev/nodes/{}", minor), kMajor, minor);
+        minors_[ResourceName(i)][Format("n{}", j)] = minor;
+      }
       cluster_.CreateClass(ResourceName(i));
       SetNode(i, 0, true);
     }
@@ -99,8 +110,10 @@ class DraChaos : public testing::Test {
     SimClaim claim;
     std::string resource;
     std::vector<SimPreparedDevice> devices = {};  ///< empty: not prepared yet
+    std::map<std::string, unsigned> minors = {};  ///< the nodes of its devices, since then
     std::set<std::string> removed = {};           ///< IDs of devices that were removed meanwhile
     bool is_ending = false;
+    bool is_deleted = false;  ///< by force: the API server does not have it, a container does
   };
   using Action = std::function<std::string()>;
   struct HookState {
@@ -137,7 +150,8 @@ class DraChaos : public testing::Test {
         [&] { return SetServer(false); }, [&] { return SetServer(true); },
         [&] { return RestartKubelet(); }, [&] { return RestartDaemon(); },
         [&] { return ReplaceDaemon(); },  [&] { return EndOlderDaemon(); },
-        [&] { return Rescan(); },
+        [&] { return Rescan(); },         [&] { return ExchangeDevices(); },
+        [&] { return DeleteByForce(); },  [&] { return LoseFile(); },
     };
   }
 
@@ -170,7 +184,7 @@ class DraChaos : public testing::Test {
     std::set<std::string>& ids = present_[ResourceName(resource)];
     if (ids.contains(id) == exists) return;
     if (exists) {
-      daemon_.host().CharDevice(path);
+      SetLink(resource, id);
       ids.insert(id);
     } else {
       daemon_.host().Remove(path);
@@ -186,6 +200,25 @@ class DraChaos : public testing::Test {
     const bool exists = !random_.OneIn(3);
     SetNode(resource, number, exists);
     return Format("n{} of {} {}", number, ResourceName(resource), exists ? "exists" : "is gone");
+  }
+
+  void SetLink(std::size_t resource, const std::string& id) {
+    TempTree& host = daemon_.host();
+    host.Link("dev/new", Format("../nodes/{}", minors_[ResourceName(resource)][id]));
+    std::filesystem::rename(host.path("dev/new"), host.path(Format("dev/r{}/{}", resource, id)));
+  }
+  /// As two adapters do that were unplugged and plugged in the other order.
+  std::string ExchangeDevices() {
+    const std::size_t resource = random_.Below(kDraResources);
+    const std::set<std::string>& ids = present_[ResourceName(resource)];
+    if (ids.size() < 2) return "no two devices";
+    const std::string one = *std::next(ids.begin(), Any(ids.size()));
+    const std::string other = *std::next(ids.begin(), Any(ids.size()));
+    auto& minors = minors_[ResourceName(resource)];
+    std::swap(minors[one], minors[other]);
+    SetLink(resource, one);
+    SetLink(resource, other);
+    return Format("{} and {} of {} change places", one, other, ResourceName(resource));
   }
 
   std::string BeginClaim() {
@@ -216,13 +249,16 @@ class DraChaos : public testing::Test {
       EXPECT_EQ(claim.devices, devices) << name << " was prepared differently";
     }
     claim.devices = devices;
+    for (const auto& device : devices) {
+      claim.minors.emplace(device.device, minors_[claim.resource][device.device]);
+    }
     return "";
   }
   /// As a kubelet does for a pod whose containers start again.
   std::string PrepareAgain() {
     if (claims_.empty()) return "no claim";
     const std::string name = std::next(claims_.begin(), Any(claims_.size()))->first;
-    if (claims_.at(name).is_ending) return name + " is ending";
+    if (claims_.at(name).is_ending || claims_.at(name).is_deleted) return name + " is ending";
     return Format("{} again: {}", name, Prepare(name));
   }
   std::string EndAnyClaim() {
@@ -235,13 +271,30 @@ class DraChaos : public testing::Test {
     claim.is_ending = true;
     const Status unprepared = cluster_.kubelet().UnprepareClaims(name);
     if (!unprepared) return Format("{} does not end: {}", name, unprepared.error().message);
-    cluster_.DeleteClaim(claim.claim);
+    if (!claim.is_deleted) cluster_.DeleteClaim(claim.claim);
     for (const auto& device : claim.devices) {
       const bool has_hooks = claim.resource == ResourceName(0);
       if (has_hooks && claim.removed.contains(device.device)) Record(kMissed, device.device);
     }
     claims_.erase(name);
     return name + " ends";
+  }
+
+  /// Only this node still has the container and what the claim got.
+  std::string DeleteByForce() {
+    if (claims_.empty()) return "no claim";
+    auto& [name, claim] = *std::next(claims_.begin(), Any(claims_.size()));
+    if (claim.devices.empty() || claim.is_ending || claim.is_deleted) return name + " stays";
+    cluster_.DeleteClaim(claim.claim);
+    claim.is_deleted = true;
+    return name + " is deleted by force";
+  }
+  std::string LoseFile() {
+    const auto files = cluster_.ClaimFiles();
+    if (files.empty()) return "no file";
+    const std::string& file = random_.OneOf(files);
+    std::filesystem::remove(Format("{}/{}", cluster_.cdi_dir(), file));
+    return file + " is lost";
   }
 
   std::string BreakResponses() {
@@ -370,35 +423,62 @@ class DraChaos : public testing::Test {
     for (const auto& [name, claim] : claims_) names.insert(name);
     for (const std::string& name : names) {
       const Claim& claim = claims_.at(name);
+      if (claim.is_deleted && !claim.is_ending) continue;
+      const bool is_known = IsKnown(name);
       std::string error = claim.is_ending ? EndClaim(name) : Prepare(name);
       if (!claims_.contains(name)) continue;
-      if (!claim.is_ending && IsMissing(claim)) {
-        if (error.empty()) wrong += Format("  {} is prepared without its device\n", name);
+      if (!claim.is_ending && IsAway(claim)) {
+        if (error.empty() && !is_known) {
+          wrong += Format("  {} is prepared without its device\n", name);
+        }
         continue;
       }
       if (error.empty()) continue;
-      // A pod whose device is gone before its container starts never runs, and is deleted.
-      if (!claim.is_ending && claim.devices.empty() && IsGone(name)) error = EndClaim(name);
+      // A pod whose device is gone before its container starts never runs, and is deleted; so is
+      // one whose device the container of a deleted pod has.
+      const bool never_ran = !claim.is_ending && claim.devices.empty();
+      if (never_ran && (IsGone(name) || IsHeld(name))) error = EndClaim(name);
       if (claims_.contains(name)) wrong += "  " + error + "\n";
     }
     return wrong;
   }
-  /// Returns whether a device does not exist with which the claim was prepared.
-  bool IsMissing(const Claim& claim) const {
-    const auto present = present_.find(claim.resource);
-    return std::any_of(claim.devices.begin(), claim.devices.end(), [&](const auto& device) {
-      return present == present_.end() || !present->second.contains(device.device);
+  /// Returns whether a device with which the claim was prepared does not exist or is elsewhere.
+  bool IsAway(const Claim& claim) const {
+    return std::ranges::any_of(claim.minors, [&](const auto& given) {
+      const auto& [id, minor] = given;
+      const auto present = present_.find(claim.resource);
+      return present == present_.end() || !present->second.contains(id) ||
+             minors_.at(claim.resource).at(id) != minor;
     });
   }
-  /// Returns whether a device that was allocated to the claim does not exist.
-  bool IsGone(const std::string& name) {
+  /// Returns whether the kubelet knows that the claim is prepared, and will not call the driver.
+  bool IsKnown(const std::string& name) {
+    return std::ranges::any_of(cluster_.kubelet().Claims(), [&](const DraClaims::Entry& entry) {
+      return entry.claim.name == name && entry.prepared;
+    });
+  }
+  /// Returns the devices that are allocated to the claim.
+  std::set<std::string> AllocatedTo(const std::string& name) {
     const auto response = cluster_.server().Call(
         "GET", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/" + name);
     const auto claim = api_sim::Json::parse(response.body);
-    const auto& results = claim["status"]["allocation"]["devices"]["results"];
-    return std::any_of(results.begin(), results.end(), [&](const auto& result) {
-      const auto& ids = present_[claims_.at(name).resource];
-      return !ids.contains(result["device"].template get<std::string>());
+    std::set<std::string> ids;
+    for (const auto& result : claim["status"]["allocation"]["devices"]["results"]) {
+      ids.insert(result["device"].template get<std::string>());
+    }
+    return ids;
+  }
+  bool IsGone(const std::string& name) {
+    return !std::ranges::includes(present_[claims_.at(name).resource], AllocatedTo(name));
+  }
+  /// Returns whether the container of a claim that was deleted by force has one of its devices.
+  bool IsHeld(const std::string& name) {
+    const std::set<std::string> ids = AllocatedTo(name);
+    return std::ranges::any_of(claims_, [&](const auto& entry) {
+      const Claim& other = entry.second;
+      return other.is_deleted && other.resource == claims_.at(name).resource &&
+             std::ranges::any_of(other.devices,
+                                 [&](const auto& device) { return ids.contains(device.device); });
     });
   }
 
@@ -463,10 +543,10 @@ class DraChaos : public testing::Test {
     return expected;
   }
 
-  std::string FindErrorsInFiles() const {
+  std::string FindErrorsInFiles() {
     std::string wrong;
     const CdiDirectory directory(cluster_.cdi_dir());
-    std::map<std::string, std::set<std::string>> nodes;  // by CDI name
+    std::map<std::string, std::set<unsigned>> minors;  // by CDI name
     const auto files = cluster_.ClaimFiles();
     for (const std::string& file : files) {
       const auto spec = directory.Read(file);
@@ -476,33 +556,39 @@ class DraChaos : public testing::Test {
       }
       for (const CdiDevice& device : spec->devices) {
         for (const auto& node : device.edits.device_nodes) {
-          nodes[Format("{}={}", spec->kind, device.name)].insert(node.path);
+          minors[Format("{}={}", spec->kind, device.name)].insert(MinorOf(node));
         }
       }
     }
     const auto with_file = std::count_if(claims_.begin(), claims_.end(), [&](const auto& entry) {
-      return !IsMissing(entry.second);
+      return !entry.second.devices.empty() && !IsAway(entry.second);
     });
     if (std::ssize(files) != with_file) {
       wrong += Format("  {} files for {} claims\n", files.size(), with_file);
     }
     for (const auto& [name, claim] : claims_) {
-      std::set<std::string> expected, found;
-      for (const auto& device : claim.devices) {
-        if (IsMissing(claim)) break;
-        expected.insert(Format("/dev/{}/{}", claim.resource.substr(claim.resource.find('/') + 1),
-                               device.device));
-      }
+      if (IsAway(claim)) continue;
+      std::set<unsigned> expected, found;
+      for (const auto& [id, minor] : claim.minors) expected.insert(minor);
       for (const std::string& cdi : CdiDevicesOf(claim.devices)) {
-        const auto of_device = nodes.find(cdi);
-        if (of_device != nodes.end())
+        const auto of_device = minors.find(cdi);
+        if (of_device != minors.end()) {
           found.insert(of_device->second.begin(), of_device->second.end());
+        }
       }
       if (found == expected) continue;
-      wrong += Format("  {}: expected {}, but its file has {}\n", name,
+      wrong += Format("  {}: expected nodes {}, but its file has {}\n", name,
                       testing::PrintToString(expected), testing::PrintToString(found));
     }
     return wrong;
+  }
+  /// Returns the number of the node that a container gets.
+  unsigned MinorOf(const CdiDeviceNode& node) {
+    if (node.type != 0) return node.minor;
+    struct stat status = {};
+    const std::string& path = node.host_path.empty() ? node.path : node.host_path;
+    EXPECT_EQ(stat(daemon_.host().path(path).c_str(), &status), 0) << path;
+    return minor(status.st_rdev);
   }
 
   const unsigned seed_ = FromEnvironment("PATCHBAY_CHAOS_SEED", std::random_device{}());
@@ -513,6 +599,8 @@ class DraChaos : public testing::Test {
   std::size_t pods_ = 0;  ///< the number of daemons that were replaced
   DraCluster cluster_{daemon_.kubelet_root()};
   Devices present_;  ///< on the host
+  /// The nodes to which the links of devices lead, by resource and ID.
+  std::map<std::string, std::map<std::string, unsigned>> minors_;
   std::map<std::string, Claim> claims_;
   bool server_runs_ = true;
   std::vector<std::string> history_;
