@@ -239,6 +239,47 @@ TEST_F(DraClaimsOfDaemon, ADirectoryOfClaimsThatHangsIsReportedAndReadAgain) {
   EXPECT_TRUE(daemon_->AwaitReady());
 }
 
+/// As an adapter does that is unplugged and gets another node while a container has it.
+TEST_F(DraClaimsOfDaemon, AMovedDeviceOfAClaimIsTaintedAndUnhealthyUntilItIsReleased) {
+  tree_.Link("dev/by-id/one", "../ttyUSB0");
+  std::string by_link(kDraSerial);
+  const std::string path = "/dev/ttyUSB*";
+  by_link.replace(by_link.find(path), path.size(), "/dev/by-id/*");
+  const SimClaim claim = StartWithClaim(by_link);
+  const std::vector<std::string> healthy = Published();
+  ASSERT_EQ(healthy.size(), 1U);
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  ASSERT_EQ(Files(), 1U);
+  tree_.Link("dev/new", "../ttyUSB1");
+  std::filesystem::rename(tree_.path("dev/new"), tree_.path("dev/by-id/one"));
+  EXPECT_TRUE(AwaitPublished({healthy[0] + " NoSchedule"}));
+  EXPECT_TRUE(kubelet_->Await(
+      [&] {
+        const auto devices = kubelet_->Health(kDraDriver);
+        return devices.size() == 1 && devices[0].health == SimHealth::kUnhealthy &&
+               devices[0].message.find("has moved from c ") != std::string::npos;
+      },
+      kPatience));
+  EXPECT_EQ(Files(), 0U) << "a container that restarts would get the former node";
+  ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
+  EXPECT_TRUE(AwaitPublished(healthy));
+}
+
+TEST_F(DraClaimsOfDaemon, TheFirstClaimOfAPrivateNodeIsLogged) {
+  ASSERT_EQ(chmod(tree_.path("dev/ttyUSB0").c_str(), 0600), 0);
+  ASSERT_EQ(chmod(tree_.path("dev/ttyUSB1").c_str(), 0600), 0);
+  const SimClaim one = StartWithClaim(kDraSerial);
+  const SimClaim two = CreateClaim("two");
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {one}));
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-2", {two}));
+  EXPECT_TRUE(daemon_->log().Await("claim prepared", 2));
+  const std::string log = daemon_->log().text();
+  const std::string line = "device nodes keep the owner that they have on the host";
+  const std::size_t first = log.find(line);
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(log.find(line, first + 1), std::string::npos) << log;
+}
+
 TEST_F(DraClaimsOfDaemon, AnUnhealthyDeviceGetsTheTaintOfItsResource) {
   const std::string probed = WithProbe();
   std::string evicting = probed;

@@ -204,6 +204,28 @@ TEST_F(ClaimPreparerFilesTest, WritesRecordsAgainIfTheirDirectoryIsDeleted) {
   EXPECT_EQ(ErrorOf("second"), "prepared");
 }
 
+/// A node can have thousands of claims.
+TEST_F(ClaimPreparerFilesTest, ReadsOnlyTheRecordsThatChanged) {
+  Allocate("one", "a");
+  Allocate("two", "b");
+  ASSERT_EQ(ErrorOf("one"), "prepared");
+  const auto read = [&] {
+    const auto records = preparer_->store()->Read();
+    EXPECT_TRUE(records);
+    return records.value_or(std::make_shared<const ClaimRecords>());
+  };
+  const auto first = read();
+  EXPECT_EQ(read(), first);
+  ASSERT_EQ(ErrorOf("two"), "prepared");
+  const auto second = read();
+  ASSERT_EQ(second->claims.size(), 2U);
+  EXPECT_EQ(second->claims.at(Key("one").uid), first->claims.at(Key("one").uid));
+  tree_.File("data/claims/claim_uid-of-one.json", "{");
+  const auto third = read();
+  EXPECT_EQ(third->bad.count(Key("one").uid), 1U);
+  EXPECT_EQ(third->claims.at(Key("two").uid), second->claims.at(Key("two").uid));
+}
+
 TEST_F(ClaimPreparerFilesTest, FindsLostFilesAndWritesThemAgain) {
   Allocate("mine", "a");
   ASSERT_EQ(ErrorOf("mine"), "prepared");
