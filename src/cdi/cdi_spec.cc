@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
@@ -99,8 +100,6 @@ Json EditsToJson(const CdiEdits& edits) {
   if (!edits.additional_gids.empty()) json["additionalGids"] = edits.additional_gids;
   return json;
 }
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 

@@ -43,12 +43,14 @@ int RunCheck(const Arguments& arguments, Streams streams) {
   const auto files = arguments.files.empty() ? std::vector{arguments.config} : arguments.files;
   // ParseArguments rejects other files next to the standard input.
   Loaded loaded;
+  // Not the host name: a configuration can be checked on any machine.
+  const std::string node = EnvironmentValue("NODE_NAME");
   if (files.front() == kStandardInput) {
     auto source = ReadStandardInput();
     if (!source) return ReportFailure(source.error(), streams);
-    loaded = LoadTexts({std::move(*source)});
+    loaded = LoadTexts({std::move(*source)}, node);
   } else {
-    loaded = LoadPaths(files);
+    loaded = LoadPaths(files, node);
   }
   std::size_t errors = 0, warnings = 0;
   for (const Diagnostic& d : loaded.diagnostics.Sorted()) {

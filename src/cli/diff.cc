@@ -206,7 +206,7 @@ std::string LeftOutOf(const Model& from, const Model& to) {
 int RunDiff(const Arguments& arguments, Streams streams) {
   std::optional<Model> models[2];
   for (std::size_t i : {0, 1}) {
-    Loaded loaded = LoadPaths({arguments.files[i]});
+    Loaded loaded = LoadPaths({arguments.files[i]}, NodeName());
     streams.err << BriefDiagnostics(loaded.diagnostics, arguments.files[i], streams.colors_err);
     models[i] = std::move(loaded.model);
   }

@@ -30,7 +30,7 @@ Loaded WithFlags(Loaded loaded, const Arguments& arguments) {
 }
 
 Loaded LoadConfig(const Arguments& arguments) {
-  return WithFlags(LoadPaths({arguments.config}), arguments);
+  return WithFlags(LoadPaths({arguments.config}, NodeName()), arguments);
 }
 
 Status CheckHostRoot(const DaemonSpec& daemon) {

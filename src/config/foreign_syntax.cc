@@ -11,7 +11,7 @@
 namespace patchbay {
 namespace {
 
-bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool IsNameStart(char c) { return IsLetter(c) || c == '_'; }
 
 /// Returns the name at the beginning of the text, or "".
 std::string_view NameAt(std::string_view text) {

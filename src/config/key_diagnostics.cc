@@ -121,8 +121,8 @@ std::string HintOnWrongType(const KeyInfo& key, const TomlValue& value) {
 
 /// Returns a key in TOML, or "" for a key that is unlikely to be intended.
 std::string KeyText(const std::string& key) {
-  const bool is_bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
-    return c < 0x80 && (std::isalnum(c) != 0 || c == '_' || c == '-');
+  const bool is_bare = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return IsAlnum(c) || c == '_' || c == '-';
   });
   if (is_bare) return key;
   return IsPlainWord(key) ? Format("\"{}\"", key) : "";

@@ -29,7 +29,8 @@ bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
   return table && DecodeSection(*table, whole, document, reporter);
 }
 
-void Load(std::vector<SourceFile> sources, Reporter& reporter, Loaded& loaded) {
+void Load(std::vector<SourceFile> sources, const std::string& node, Reporter& reporter,
+          Loaded& loaded) {
   DocumentDraft document;
   for (SourceFile& source : sources) {
     if (!AddSource(std::move(source), reporter, loaded.diagnostics, document)) {
@@ -37,7 +38,7 @@ void Load(std::vector<SourceFile> sources, Reporter& reporter, Loaded& loaded) {
     }
   }
   if (sources.empty()) document.broken = true;  // the reason is already reported
-  Model model = Validate(document, reporter);
+  Model model = Validate(document, node, reporter);
   if (loaded.diagnostics.HasErrors()) return;
   WarnOfSharedNodes(document, model, reporter);
   loaded.model = std::move(model);
@@ -45,19 +46,19 @@ void Load(std::vector<SourceFile> sources, Reporter& reporter, Loaded& loaded) {
 
 }  // namespace
 
-Loaded LoadPaths(const std::vector<std::string>& paths) {
+Loaded LoadPaths(const std::vector<std::string>& paths, const std::string& node) {
   Loaded loaded;
   Reporter reporter(loaded.diagnostics);
   SourceFiles sources = ReadSources(paths, reporter);
   loaded.is_being_written = sources.are_being_written;
-  Load(std::move(sources.files), reporter, loaded);
+  Load(std::move(sources.files), node, reporter, loaded);
   return loaded;
 }
 
-Loaded LoadTexts(std::vector<SourceFile> sources) {
+Loaded LoadTexts(std::vector<SourceFile> sources, const std::string& node) {
   Loaded loaded;
   Reporter reporter(loaded.diagnostics);
-  Load(std::move(sources), reporter, loaded);
+  Load(std::move(sources), node, reporter, loaded);
   return loaded;
 }
 

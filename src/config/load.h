@@ -21,10 +21,11 @@ struct Loaded {
 /// Loads files and directories as one document. From a directory, loads all `*.toml` files in the
 /// order of their names: regular files and links to regular files, except names that begin with a
 /// dot. Does not throw; a file that cannot be read causes a diagnostic. Can block, so do not call
-/// it on the loop.
-Loaded LoadPaths(const std::vector<std::string>& paths);
+/// it on the loop. Two entries with one name that both match `node`, the name of the Kubernetes
+/// node that is served, are an error; "" if no node is known.
+Loaded LoadPaths(const std::vector<std::string>& paths, const std::string& node = "");
 
 /// Loads texts that are already in memory as one document. They can contain any bytes.
-Loaded LoadTexts(std::vector<SourceFile> sources);
+Loaded LoadTexts(std::vector<SourceFile> sources, const std::string& node = "");
 
 }  // namespace patchbay

@@ -41,7 +41,7 @@ std::optional<std::string> NormalizedHost(std::string_view text) {
     if (!IsAlnum(c) && std::string_view("*.-_").find(c) == std::string_view::npos) {
       return std::nullopt;
     }
-    host.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+    host.push_back(ToLower(c));
   }
   if (host.empty()) return std::nullopt;
   return host;

@@ -19,7 +19,6 @@
 #include "config/match.h"
 #include "config/normalize.h"
 #include "config/variable_scope.h"
-#include "model/glob_overlap.h"
 #include "model/resource_name.h"
 #include "model/validators.h"
 
@@ -233,54 +232,63 @@ ResourceSpec CompileResource(const ResourceDraft& draft, const DaemonSpec& daemo
   return spec;
 }
 
-/// Returns nothing if no node can have both resources, and otherwise a pattern or name of nodes
-/// that have both; "" is any node.
+/// Returns a pattern or name of nodes that certainly have both resources; "" is any node. Returns
+/// nothing if no pattern of one has the same text, or is a name that matches, a pattern of the
+/// other. Decreases `budget` for each comparison, and finds nothing once it is 0.
 std::optional<std::string> CommonNodes(const ResourceSpec& a, const ResourceSpec& b,
-                                       OverlapSearch& search) {
+                                       std::size_t& budget) {
   if (a.on_nodes.empty() || b.on_nodes.empty()) {
     const auto& patterns = a.on_nodes.empty() ? b.on_nodes : a.on_nodes;
     return patterns.empty() ? "" : patterns.front().text();
   }
   for (const NamePattern& x : a.on_nodes) {
     for (const NamePattern& y : b.on_nodes) {
-      if (auto name = search.FindName(x, y)) return name;
-      if (search.exhausted()) return "";
+      if (budget == 0) return std::nullopt;
+      --budget;
+      if (x.text() == y.text() || (x.literal() && y.Matches(x.text()))) return x.text();
+      if (y.literal() && x.Matches(y.text())) return y.text();
     }
   }
   return std::nullopt;
 }
 
-/// Reports entries with the same name that a node can have both of. Invalid patterns of `on_nodes`
-/// have errors of their own.
+/// Reports entries with the same name that one node has. Patterns with different wildcards are
+/// compared only on that node: both match `node`, the name of a Kubernetes node, or "" if that is
+/// not known. Invalid patterns of `on_nodes` have errors of their own.
 void CheckDuplicates(const DocumentDraft& document, const std::vector<ResourceSpec>& specs,
-                     Reporter& reporter) {
-  constexpr std::size_t kMaxSteps = 5'000'000;  // some hundredths of a second, for the whole input
-  OverlapSearch search(kMaxSteps);
-  std::map<std::string_view, std::vector<std::size_t>> known;
+                     const std::string& node, Reporter& reporter) {
+  struct Entry {
+    std::size_t index;
+    bool is_here;  ///< for `node`
+  };
+  std::size_t budget = 1'000'000;  // some hundredths of a second, for the whole input
+  std::map<std::string_view, std::vector<Entry>> known;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const ResourceDraft& resource = document.resources[i];
     if (!resource.name) continue;
     if (resource.on_nodes && specs[i].on_nodes.size() < resource.on_nodes->items.size()) continue;
+    const bool is_here = !node.empty() && MatchesAny(specs[i].on_nodes, node);
     auto& others = known[resource.name->value];
-    for (const std::size_t other : others) {
-      const auto nodes = CommonNodes(specs[other], specs[i], search);
+    for (const Entry& other : others) {
+      auto nodes = CommonNodes(specs[other.index], specs[i], budget);
+      if (!nodes && is_here && other.is_here) nodes = node;
       if (!nodes) continue;
       reporter.Report(
           Code::kDuplicateResource, resource.name->place,
           Format("{} is already defined at {}{}", resource.name->value.substr(0, 400),
-                 Where(document.resources[other].name->place),
+                 Where(document.resources[other.index].name->place),
                  nodes->empty() ? "" : Format(", also for the node {}", QuoteJson(*nodes))),
           "one resource can have several [[resource.match]]; for different nodes, give each entry "
           "`on_nodes`, and no node to two of them");
       break;
     }
-    others.push_back(i);
+    others.push_back({i, is_here});
   }
 }
 
 }  // namespace
 
-Model Validate(const DocumentDraft& document, Reporter& reporter) {
+Model Validate(const DocumentDraft& document, const std::string& node, Reporter& reporter) {
   Model model;
   if (document.daemon) model.daemon = CompileDaemon(*document.daemon, reporter);
   if (document.resources.size() > kMaxResources) {
@@ -301,7 +309,7 @@ Model Validate(const DocumentDraft& document, Reporter& reporter) {
     if (!IsApiKnown(document, resource)) continue;
     WarnOfKeysOfTheOtherApi(resource, model.resources.back(), reporter);
   }
-  CheckDuplicates(document, model.resources, reporter);
+  CheckDuplicates(document, model.resources, node, reporter);
   CheckReleaseHooks(document, model, reporter);
   return model;
 }

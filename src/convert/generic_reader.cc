@@ -155,9 +155,8 @@ std::string DeviceReader::Numbers(const Fields& fields, std::string_view key, bo
   std::string text = given.value_or("");
   if (has_prefix && (text.starts_with("0x") || text.starts_with("0X"))) text.erase(0, 2);
   const bool is_hex =
-      !text.empty() && text.size() <= 4 && std::all_of(text.begin(), text.end(), [](char c) {
-        return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-      });
+      !text.empty() && text.size() <= 4 &&
+      std::all_of(text.begin(), text.end(), [](char c) { return IsLowerHex(ToLower(c)); });
   if (!is_hex) {
     findings_.Malformed(fields.PlaceOfKey(key),
                         Format("`{}` must be one to four hexadecimal digits", key),

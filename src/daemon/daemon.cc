@@ -141,7 +141,7 @@ void Daemon::StartKubeletDir() {
       KubeletDir::Events{.on_kubelet =
                              [this](std::uint64_t epoch, const std::string& identity) {
                                kubelet_ = epoch;
-                               kubelet_connection_->SetPeer(identity);
+                               kubelet_identity_ = identity;
                                metrics_.SetKubeletUp(true);
                                if (epoch > 1) {
                                  metrics_.CountKubeletRestart();
@@ -348,7 +348,6 @@ CheckResult Daemon::Liveness() {
 
 void Daemon::Stop(std::function<void()> done) {
   stopping_ = true;
-  metrics_.BeginShutdown();
   rescan_ = Subscription();
   settle_ = Subscription();
   start_retry_ = Subscription();

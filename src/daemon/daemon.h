@@ -142,8 +142,7 @@ class Daemon {
   ThreadPool directory_pool_;       ///< for checks of the kubelet's directory
   std::shared_ptr<RpcServer> rpc_;  ///< serves all sockets for the kubelet
   const std::shared_ptr<PendingCalls> pending_calls_ = std::make_shared<PendingCalls>();
-  const std::shared_ptr<SharedConnection> kubelet_connection_ =
-      std::make_shared<SharedConnection>();
+  std::string kubelet_identity_;  ///< of the kubelet's socket
   Metrics metrics_;
   LoopHeartbeat heartbeat_;
   mutable std::mutex readiness_mutex_;

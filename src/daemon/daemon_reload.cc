@@ -323,7 +323,7 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
       probes_,
       ResourcePlugin::Dependencies{
           loop_, servers_, rpc_, log_, AllocationHost{host_, options_.node_name, spec_.cdi_dir},
-          spec_.kubelet_dir, options_.run, servers_made_, kubelet_connection_, pending_calls_},
+          spec_.kubelet_dir, options_.run, servers_made_, kubelet_identity_, pending_calls_},
       pod_resources_,
       dra_.get(),
       scan_budget_};

@@ -15,7 +15,7 @@ namespace {
 bool IsNamedAsPartition(std::string_view name, std::string_view disk) {
   if (!name.starts_with(disk) || disk.empty()) return false;
   name.remove_prefix(disk.size());
-  if (disk.back() >= '0' && disk.back() <= '9') {
+  if (IsDigit(disk.back())) {
     if (!name.starts_with('p')) return false;
     name.remove_prefix(1);
   }

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/ascii.h"
 #include "base/diagnostics.h"
 #include "base/escape.h"
 #include "base/format.h"
@@ -38,12 +39,8 @@ std::string Clipped(std::string_view text) { return Truncate(text, 60); }
 std::string Quoted(std::string_view text) { return "\"" + Clipped(text) + "\""; }
 
 bool IsVariableName(std::string_view name) {
-  const auto is_letter = [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
-  };
-  return !name.empty() && is_letter(name.front()) &&
-         std::all_of(name.begin(), name.end(),
-                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+  return !name.empty() && !IsDigit(name.front()) &&
+         std::all_of(name.begin(), name.end(), [](char c) { return IsAlnum(c) || c == '_'; });
 }
 
 /// Returns the problem of any text, as the end of a sentence; empty if there is none.

@@ -52,9 +52,9 @@ Result<DeviceAncestry> DeviceAncestries::Of(const std::string& syspath) {
 }
 
 /// Adds the values of a device for itself and its descendants.
-const NamedValues::Entries& DeviceAncestries::OwnValues(const SysfsDevice& device) {
+const NamedValues& DeviceAncestries::OwnValues(const SysfsDevice& device) {
   const auto [at, is_new] = values_.try_emplace(&device);
-  NamedValues::Entries& values = at->second;
+  NamedValues& values = at->second;
   if (!is_new) return values;
   const auto add = [&](std::string_view name, std::string_view attribute) {
     auto text = sysfs_.Attribute(device.path, attribute);
@@ -84,12 +84,12 @@ const NamedValues::Entries& DeviceAncestries::OwnValues(const SysfsDevice& devic
 }
 
 NamedValues DeviceAncestries::ValuesOf(const DeviceAncestry& ancestry) {
-  NamedValues::Entries values;
+  NamedValues values;
   const auto* driven = Nearest(ancestry, [](const SysfsDevice& d) { return !d.driver.empty(); });
   if (driven != nullptr) values.emplace_back("driver", driven->driver);
   for (const auto* device : {ancestry.UsbDevice(), ancestry.UsbInterface(), ancestry.PciDevice()}) {
     if (device == nullptr) continue;
-    const NamedValues::Entries& own = OwnValues(*device);
+    const NamedValues& own = OwnValues(*device);
     values.insert(values.end(), own.begin(), own.end());
   }
   const auto& properties = ancestry.self().properties;

@@ -54,11 +54,11 @@ class DeviceAncestries {
     const Known* above = nullptr;
   };
   const Known& Know(const std::string& syspath);
-  const NamedValues::Entries& OwnValues(const SysfsDevice& device);
+  const NamedValues& OwnValues(const SysfsDevice& device);
 
   const Sysfs& sysfs_;
   std::unordered_map<std::string, Known> known_;  ///< by syspath
-  std::unordered_map<const SysfsDevice*, NamedValues::Entries> values_;
+  std::unordered_map<const SysfsDevice*, NamedValues> values_;
 };
 
 }  // namespace patchbay

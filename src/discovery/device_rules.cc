@@ -12,7 +12,6 @@
 #include <unordered_set>
 
 #include "base/format.h"
-#include "base/sort_runs.h"
 
 namespace patchbay {
 namespace {
@@ -139,7 +138,7 @@ bool SharesNodes(const std::vector<Candidate>& found) {
       }
     }
   }
-  SortRuns(numbers.begin(), numbers.end());
+  std::sort(numbers.begin(), numbers.end());
   return std::adjacent_find(numbers.begin(), numbers.end()) != numbers.end();
 }
 

@@ -14,7 +14,6 @@
 #include <unordered_set>
 
 #include "base/format.h"
-#include "base/sort_runs.h"
 #include "discovery/device_id.h"
 #include "discovery/device_notes.h"
 #include "discovery/device_rules.h"
@@ -40,7 +39,7 @@ Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candid
 
 /// Sorts by ID, those with the same ID by label.
 void SortById(std::vector<Candidate>& found) {
-  SortRuns(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+  std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
     if (a.device->id == b.device->id) return a.label() < b.label();
     return IdLess(a.device->id, b.device->id);
   });

@@ -27,7 +27,7 @@ std::string PortOfChooser(const Candidate& candidate, const std::string& variabl
 
 void Merge(Device from, Device& into) {
   std::move(from.nodes.begin(), from.nodes.end(), std::back_inserter(into.nodes));
-  into.values.Merge(std::move(from.values));
+  MergeValues(std::move(from.values), into.values);
 }
 
 /// Returns an alternative of a glob as a pattern.

@@ -325,7 +325,7 @@ void ScanContext::AddNode(const std::string& path, const HostEntry* entry, Named
   auto node = NodeAt(path, entry, {});
   if (!node || !AddSysfsValues(*node)) return;
   node->captures = std::move(captures);
-  if (!paths_.Add(path)) {
+  if (!paths_.insert(path).second) {
     return report_.Drop(path, DropReason::kFoundBefore, "already found");
   }
   Device device;
@@ -365,7 +365,7 @@ bool ScanContext::TakeMemory(std::size_t bytes, const std::string& path) {
 }
 
 void ScanContext::RejectOnce(const std::string& path, RejectReason reason, std::string detail) {
-  if (paths_.Add(path)) Reject(path, reason, std::move(detail));
+  if (paths_.insert(path).second) Reject(path, reason, std::move(detail));
 }
 
 void ScanContext::RejectCandidate(const Candidate& candidate, RejectReason reason,

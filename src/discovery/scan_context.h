@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <memory_resource>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,7 +18,6 @@
 #include "discovery/candidate.h"
 #include "discovery/device_ancestry.h"
 #include "discovery/exclusion.h"
-#include "discovery/path_set.h"
 #include "discovery/scan_report.h"
 #include "discovery/scan_request.h"
 #include "model/snapshot.h"
@@ -191,11 +189,10 @@ class ScanContext {
   Api api_ = Api::kDevicePlugin;
   Exclusion exclusion_;
   std::vector<UnusedExclude> unused_excludes_;
-  std::pmr::monotonic_buffer_resource arena_;  ///< of `drafts_`, which all end with the scan
-  std::pmr::deque<Candidate::Draft> drafts_{&arena_};
+  std::deque<Candidate::Draft> drafts_;
   std::vector<Candidate> candidates_;
   std::vector<Rejection> rejected_;
-  PathSet paths_;                          ///< of all matches; the first that finds one keeps it
+  std::unordered_set<std::string> paths_;  ///< of all matches; the first that finds one keeps it
   std::unordered_set<std::string> taken_;  ///< syspaths
   std::set<std::string> directories_;
   std::unordered_set<std::string>

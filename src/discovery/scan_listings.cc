@@ -5,35 +5,23 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "base/path.h"
-#include "base/sort_runs.h"
 #include "discovery/scan_context.h"
 
 namespace patchbay {
 namespace {
 
-/// Sorts the entries of a directory, which makes the IDs of their devices ordered, or almost. tmpfs
-/// and devtmpfs return the newest name first. A name that is replaced meanwhile can be read twice.
+/// Sorts the entries of a directory. A name that is replaced meanwhile can be read twice.
 void SortByName(std::vector<HostEntry>& entries) {
-  std::reverse(entries.begin(), entries.end());
-  SortRuns(entries.begin(), entries.end(),
-           [](const HostEntry& a, const HostEntry& b) { return IdLess(a.name, b.name); });
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const HostEntry& a, const HostEntry& b) { return IdLess(a.name, b.name); });
   const auto end =
       std::unique(entries.begin(), entries.end(),
                   [](const HostEntry& a, const HostEntry& b) { return a.name == b.name; });
   entries.erase(end, entries.end());
-}
-
-/// Makes place for `more` candidates at once. Never by less than half, because a scan can list many
-/// small directories.
-void MakePlace(std::vector<Candidate>& candidates, std::size_t more) {
-  const std::size_t needed = candidates.size() + more;
-  if (needed <= candidates.capacity()) return;
-  candidates.reserve(std::max(needed, candidates.capacity() + candidates.capacity() / 2));
 }
 
 /// Returns whether a scan would find the same node at the entry, which has its name.
@@ -138,19 +126,14 @@ void ScanContext::AddNodes(const std::string& directory, const std::string& sour
                            const std::function<NodeMatch(const std::string&)>& describe) {
   ScanCache::Listing* const listing = ListCached(directory, source, pattern, wanted);
   if (listing == nullptr) return;
-  MakePlace(candidates_, listing->devices.size() + listing->entries.size());
-  const auto known = static_cast<std::ptrdiff_t>(candidates_.size());
-  // The names in a directory differ, so they are compared only if others in it were added before.
-  const bool is_first = !paths_.HasPathsIn(directory);
   for (const auto& device : listing->devices) {
     const std::string& path = device->nodes.front().path;
-    if (is_first || paths_.Add(path)) {
+    if (paths_.insert(path).second) {
       AddKnownDevice(device);
     } else {
       report_.Drop(path, DropReason::kFoundBefore, "already found");
     }
   }
-  const auto fresh = static_cast<std::ptrdiff_t>(candidates_.size());
   std::erase_if(listing->entries, [&](const HostEntry& entry) {
     const std::string path = directory + entry.name;
     NodeMatch match = describe(path);
@@ -163,27 +146,12 @@ void ScanContext::AddNodes(const std::string& directory, const std::string& sour
     return true;
   });
   listing->entries.shrink_to_fit();
-  if (is_first && !listing->devices.empty()) paths_.AddLater(directory, listing->devices);
-  // Puts new devices between the known ones, so that usually nothing else needs sorting.
-  const auto begin = candidates_.begin();
-  if (known == fresh || begin + fresh == candidates_.end()) return;
-  SortRuns(begin + known, candidates_.end(), [](const Candidate& a, const Candidate& b) {
-    return IdLess(a.device->nodes.front().path, b.device->nodes.front().path);
-  });
 }
 
 void ScanContext::KeepDevices(const std::vector<Candidate>& complete) {
-  std::set<ScanCache::Listing*> changed;
   for (const Candidate& candidate : complete) {
     if (candidate.draft == nullptr || candidate.draft->listing == nullptr) continue;
     candidate.draft->listing->devices.push_back(candidate.device);
-    changed.insert(candidate.draft->listing);
-  }
-  for (ScanCache::Listing* listing : changed) {
-    // In the order of the next scan, which then has less to sort.
-    SortRuns(listing->devices.begin(), listing->devices.end(),
-             [](const auto& a, const auto& b) { return IdLess(a->id, b->id); });
-    listing->devices.shrink_to_fit();
   }
 }
 

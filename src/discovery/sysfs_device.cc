@@ -86,7 +86,7 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
     NamedValues values = scan.ancestries().ValuesOf(*member);
     if (node_path.empty()) {
       // A network interface has no node for its values.
-      found.values.Merge(std::move(values));
+      MergeValues(std::move(values), found.values);
     } else if (scan.IsExcluded(node_path)) {
       any_excluded = true;
     } else if (auto node = scan.NodeOf(member->self(), std::move(values))) {

@@ -11,14 +11,6 @@
 namespace patchbay {
 namespace {
 
-std::string InLowerCase(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
-
 bool IsDigits(std::string_view text) { return std::all_of(text.begin(), text.end(), IsDigit); }
 
 /// Returns "::1" for "[::1]:9478", "name.example" for "Name.Example.:80"; "" for an invalid host.
@@ -28,8 +20,8 @@ std::string NameIn(std::string_view host) {
       end == std::string_view::npos ? "" : host.substr(host[end] == ']' ? end + 1 : end);
   const bool is_port = behind.empty() || (behind[0] == ':' && IsDigits(behind.substr(1)));
   if (!is_port) return "";
-  if (host.starts_with('[')) return InLowerCase(host.substr(1, end - 1));
-  std::string name = InLowerCase(host.substr(0, end));
+  if (host.starts_with('[')) return ToLower(host.substr(1, end - 1));
+  std::string name = ToLower(host.substr(0, end));
   if (name.ends_with('.')) name.pop_back();
   return name;
 }
@@ -47,7 +39,7 @@ bool IsHostAccepted(std::string_view host, std::string_view node_name,
   if (host.empty()) return true;
   const std::string name = NameIn(host);
   if (name.empty()) return false;
-  return IsAddress(name) || name == "localhost" || name == InLowerCase(node_name) ||
+  return IsAddress(name) || name == "localhost" || name == ToLower(node_name) ||
          MatchesAny(names, name);
 }
 

@@ -33,9 +33,6 @@ constexpr int kMaxMessageBytes = 4 << 20;
 constexpr int kMaxPodListBytes = 16 << 20;
 /// Above this size, the memory of a response is returned to the system immediately.
 constexpr std::size_t kLargeResponse = 1 << 20;
-/// The maximum time for which a call waits for another to connect, since connecting can hang. It
-/// normally takes less than a millisecond.
-constexpr std::chrono::milliseconds kMaxDialWait{250};
 
 /// Connects, and returns a channel over that connection. A channel that connects by itself leaks
 /// the socket if it is destroyed at the moment the connection succeeds (gRPC 1.51).
@@ -184,61 +181,9 @@ PodResourcesResult ToResult(const grpc::Status& status, grpc::ByteBuffer& bytes,
 
 }  // namespace
 
-void SharedConnection::SetPeer(std::string peer) {
-  const std::lock_guard lock(mutex_);
-  if (peer == peer_) return;
-  peer_ = std::move(peer);
-  channel_.reset();
-}
-
-std::string SharedConnection::peer() const {
-  const std::lock_guard lock(mutex_);
-  return peer_;
-}
-
-Result<std::shared_ptr<grpc::Channel>> SharedConnection::Get(const std::string& socket,
-                                                             const std::string& peer) {
-  const Error other_peer{ErrorKind::kPrecondition, "another kubelet has started"};
-  std::unique_lock lock(mutex_);
-  if (peer != peer_) return tl::unexpected(other_peer);
-  std::shared_ptr<grpc::Channel> shared;
-  dialed_.wait_for(lock, kMaxDialWait, [&] {
-    shared = Share(peer);
-    return shared != nullptr || !is_dialing_;
-  });
-  if (shared) return shared;
-  is_dialing_ = true;
-  lock.unlock();
-  auto dialed = Dial(socket, kMaxMessageBytes);
-  // Checked after connecting: a socket that was replaced does not come back.
-  if (dialed && SocketIdentity(socket) != peer) dialed = tl::unexpected(other_peer);
-  lock.lock();
-  is_dialing_ = false;
-  if (dialed && peer == peer_) {
-    channel_ = *dialed;
-    calls_ = 1;
-  }
-  dialed_.notify_all();
-  return dialed;
-}
-
-/// Returns the connection to `peer` for another call, or null if there is no usable one.
-std::shared_ptr<grpc::Channel> SharedConnection::Share(const std::string& peer) {
-  if (peer != peer_ || calls_ == kMaxCalls) return nullptr;
-  auto channel = channel_.lock();
-  if (channel) ++calls_;
-  return channel;
-}
-
-void SharedConnection::Drop(const std::shared_ptr<grpc::Channel>& channel) {
-  const std::lock_guard lock(mutex_);
-  if (channel_.lock() == channel) channel_.reset();
-}
-
-PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
-                         const std::string& kubelet_socket, const std::string& endpoint,
-                         const ResourceSpec& resource, std::chrono::milliseconds deadline,
-                         const CallDone& done) {
+PendingCall CallRegister(const std::string& kubelet_socket, const std::string& kubelet,
+                         const std::string& endpoint, const ResourceSpec& resource,
+                         std::chrono::milliseconds deadline, const CallDone& done) {
   v1beta1::RegisterRequest request;
   request.set_version("v1beta1");
   request.set_endpoint(endpoint);
@@ -246,20 +191,20 @@ PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
   *request.mutable_options() = PluginOptions(resource);
   return Begin(
       deadline,
-      // The peer at the time of the call. The caller cancels the call when it detects another.
-      [connection, peer = connection->peer(), kubelet_socket,
-       request](grpc::ClientContext& context) -> Status {
-        const auto channel = TRY(connection->Get(kubelet_socket, peer));
+      [kubelet_socket, kubelet, request](grpc::ClientContext& context) -> Status {
+        const auto channel = TRY(Dial(kubelet_socket, kMaxMessageBytes));
+        // Checked after connecting: a socket that was replaced does not come back.
+        if (SocketIdentity(kubelet_socket) != kubelet) {
+          return Fail(ErrorKind::kPrecondition, "another kubelet has started");
+        }
         // Checked after connecting, because a kubelet deletes the sockets before it listens.
         const std::string directory = DirectoryOf(kubelet_socket);
         if (!SocketIdentity(Format("{}/{}", directory, request.endpoint()))) {
           return Fail(ErrorKind::kPrecondition, OwnSocketDeleted(directory));
         }
         v1beta1::Empty response;
-        const grpc::Status status =
-            v1beta1::Registration::NewStub(channel)->Register(&context, request, &response);
-        if (!status.ok()) connection->Drop(channel);
-        return ToStatus(status);
+        return ToStatus(
+            v1beta1::Registration::NewStub(channel)->Register(&context, request, &response));
       },
       done, Status(Fail(ErrorKind::kUnavailable, kNoThread)));
 }

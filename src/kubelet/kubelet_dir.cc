@@ -1,7 +1,6 @@
 // Events and the timer only request a check; the thread pool makes one at a time, and the loop
 // compares its result with the previous one. The watches are added before the directory is read, so
-// that no change is missed. Requests are throttled by a rate limiter and, with many sockets, by the
-// duration of the last check.
+// that no change is missed. The first event causes a check at once; later ones share one.
 
 #include "kubelet/kubelet_dir.h"
 
@@ -25,16 +24,8 @@ namespace {
 constexpr std::string_view kKubeletSocket = "kubelet.sock";
 constexpr std::chrono::seconds kBlindPoll{5};
 
-/// 20 checks per second on average with bursts of 200: each restart of the kubelet is detected
-/// immediately and counted, and frequent changes cost little.
-constexpr std::chrono::milliseconds kTimePerCheck{50};
-constexpr std::chrono::milliseconds kCredit = 200 * kTimePerCheck;
-/// With more sockets than this, checks are throttled: each resource that starts creates a socket,
-/// and each check covers all sockets. The pause is this many times the duration of the last check,
-/// up to a maximum, since that check may have hung.
-constexpr std::size_t kManySockets = 100;
-constexpr int kThrottleFactor = 10;
-constexpr std::chrono::milliseconds kMaxThrottle{500};
+/// The minimum time between checks that events cause, so that frequent changes cost little.
+constexpr std::chrono::milliseconds kCheckInterval{50};
 
 /// Returns `path`, or its nearest parent directory that exists.
 std::string NearestDirectory(std::string path) {
@@ -119,29 +110,19 @@ void KubeletDir::Start() {
 void KubeletDir::OnChange(const std::string& directory, std::string_view name) {
   const bool may_be_kubelet =
       directory != options_.directory || name.empty() || name == kKubeletSocket;
-  if (!may_be_kubelet && !IsSocketName(name)) return;
-  if (may_be_kubelet) LiftThrottle();
-  CheckSoon();
-}
-
-/// A new kubelet socket is checked without delay.
-void KubeletDir::LiftThrottle() {
-  throttled_until_ = {};
-  may_throttle_ = false;
-  if (!delayed_) return;
-  delayed_ = Subscription();
-  check_pending_ = false;
+  if (may_be_kubelet || IsSocketName(name)) CheckSoon();
 }
 
 void KubeletDir::CheckSoon() {
   if (std::exchange(check_pending_, true) || is_checking_) return;
-  const auto when = std::max(paid_until_ - kCredit, throttled_until_);
-  if (when <= loop_.Now()) {
-    return loop_.Post(lifetime_.Guard([this] {
-      if (check_pending_) Check();
-    }));
+  const auto delay = next_check_ - loop_.Now();
+  if (delay > Loop::Duration::zero()) {
+    delayed_ = loop_.After(delay, [this] { Check(); });
+    return;
   }
-  delayed_ = loop_.After(when - loop_.Now(), [this] { Check(); });
+  loop_.Post(lifetime_.Guard([this] {
+    if (check_pending_) Check();
+  }));
 }
 
 void KubeletDir::Check() {
@@ -152,11 +133,10 @@ void KubeletDir::Check() {
   }
   check_pending_ = false;
   is_checking_ = true;
-  may_throttle_ = true;
   delayed_ = Subscription();
   timer_ = Subscription();
   const auto now = loop_.Now();
-  paid_until_ = std::max(paid_until_, now) + kTimePerCheck;
+  next_check_ = now + kCheckInterval;
   const auto adder = watch_ ? std::optional(watch_->adder()) : std::nullopt;
   const bool runs = pool_.TryRun(
       loop_,
@@ -189,11 +169,6 @@ void KubeletDir::OnChecked(const Contents& contents, Loop::Time asked) {
   }
   OnKubeletSocket(contents);
   events_.on_sockets(contents.sockets, asked);
-  if (may_throttle_ && contents.sockets.own.size() > kManySockets) {
-    const auto now = loop_.Now();
-    throttled_until_ =
-        now + std::min<Loop::Duration>(kThrottleFactor * (now - asked), kMaxThrottle);
-  }
   has_checked_ = true;
   Schedule(contents.sockets.complete);
   // The next directory of the path may have been created before the watch.

@@ -21,7 +21,8 @@ namespace patchbay {
 ///
 /// An inotify event or a slow timer causes a check, and only the result of the check counts: a
 /// socket is the same as long as its device, inode and birth time are. The kubelet's checkpoint
-/// files, one per device list, cause no check. Frequent changes cause at most 20 checks per second.
+/// files, one per device list, cause no check. The first event causes a check at once; those of the
+/// next 50 ms share the next one.
 ///
 /// Belongs to the loop thread. A check can hang, so it runs in the pool, one at a time; while it
 /// hangs, no event is reported. Without a thread for it, it is tried again each second.
@@ -52,9 +53,10 @@ class KubeletDir {
   void Start();
   /// Takes effect after the next check.
   void SetPoll(std::chrono::milliseconds poll) { options_.poll = poll; }
-  /// Checks now, or when the running check has ended.
+  /// Checks now, or soon after the running check has ended.
   void Check();
-  /// Checks soon: once for all calls made at one time, and after the pause that many sockets cause.
+  /// Checks soon, once for all calls made at one time: at the earliest 50 ms after the last check
+  /// began.
   void CheckSoon();
 
   bool is_checking() const { return is_checking_; }
@@ -64,7 +66,6 @@ class KubeletDir {
   struct Contents;
 
   void OnChange(const std::string& directory, std::string_view name);
-  void LiftThrottle();
   void OnChecked(const Contents& contents, Loop::Time asked);
   void OnKubeletSocket(const Contents& contents);
   bool Watch(const DirWatch::Added& watches);
@@ -78,13 +79,11 @@ class KubeletDir {
   std::unique_ptr<DirWatch> watch_;
   bool watching_ = true;  ///< as last reported
   bool is_checking_ = false;
-  bool is_starved_ = false;       ///< there was no thread for the last check
-  bool has_checked_ = false;      ///< at least one check has ended
-  bool check_pending_ = false;    ///< another check is needed
-  Loop::Time paid_until_{};       ///< grows with each check; if too far ahead, the next one waits
-  Loop::Time throttled_until_{};  ///< checks of plugin sockets wait until then
-  bool may_throttle_ = true;      ///< kubelet.sock did not change since the check began
-  Subscription delayed_;          ///< the pending check, if it has to wait
+  bool is_starved_ = false;     ///< there was no thread for the last check
+  bool has_checked_ = false;    ///< at least one check has ended
+  bool check_pending_ = false;  ///< another check is needed
+  Loop::Time next_check_{};     ///< the earliest time of a check that an event causes
+  Subscription delayed_;        ///< the pending check, if it has to wait
   bool dead_ = false;
   std::optional<std::string> identity_;  ///< of the kubelet.sock seen last
   std::uint64_t epoch_ = 0;

@@ -8,7 +8,6 @@
 
 #include "inventory/replica_ids.h"
 #include "kubelet/allocate_call.h"
-#include "kubelet/list_bytes.h"
 #include "kubelet/proto_convert.h"
 #include "rpc/messages.h"
 
@@ -60,13 +59,15 @@ RpcHandlers PluginService::Handlers() {
            kMaxEmptyBytes,
            [this](ServerCall& call, const auto&) { GetDevicePluginOptions(call); })},
       {"/v1beta1.DevicePlugin/ListAndWatch",
-       HandlerOf<v1beta1::Empty>(
-           kMaxEmptyBytes,
-           [this](ServerCall& call, const auto&) {
-             lists_.Open(
-                 call, [](const Snapshot& list) { return ToBuffer(ListBytes(list)); },
-                 backend_->snapshot->Get());
-           })},
+       HandlerOf<v1beta1::Empty>(kMaxEmptyBytes,
+                                 [this](ServerCall& call, const auto&) {
+                                   lists_.Open(
+                                       call,
+                                       [](const Snapshot& list) {
+                                         return ToBuffer(ListMessage(list).SerializeAsString());
+                                       },
+                                       backend_->snapshot->Get());
+                                 })},
       {"/v1beta1.DevicePlugin/GetPreferredAllocation",
        HandlerOf<v1beta1::PreferredAllocationRequest>(
            kMaxPreferenceBytes,

@@ -1,6 +1,9 @@
 #include "kubelet/proto_convert.h"
 
+#include <google/protobuf/io/coded_stream.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -8,23 +11,25 @@
 namespace patchbay {
 namespace {
 
-/// Returns the size of a length-delimited field with a tag of one byte.
-std::size_t FieldBytes(std::size_t length) {
-  std::size_t varint = 1;
-  for (std::size_t rest = length >> 7; rest != 0; rest >>= 7) ++varint;
-  return 1 + varint + length;
+using google::protobuf::io::CodedOutputStream;
+
+v1beta1::Device UnitMessage(const Snapshot& snapshot, const ListedDevice& listed, int replica) {
+  v1beta1::Device unit;
+  unit.set_id(AdvertisedId(*snapshot.spec, listed.device->id, replica));
+  unit.set_health(std::string(Name(listed.health)));
+  if (const auto& node = listed.device->numa_node; node && snapshot.topology) {
+    unit.mutable_topology()->add_nodes()->set_id(*node);
+  }
+  return unit;
 }
 
-/// Returns the size of a TopologyInfo with one node. The node 0 is not encoded.
-std::size_t TopologyBytes(int numa_node) { return FieldBytes(FieldBytes(numa_node == 0 ? 0 : 2)); }
-
-std::size_t UnitBytes(const Snapshot& snapshot, const ListedDevice& listed, std::size_t id_length) {
-  return FieldBytes(FieldBytes(id_length) + FieldBytes(Name(listed.health).size()) +
-                    (snapshot.topology ? TopologyBytes(*listed.device->numa_node) : 0));
+/// Returns the size of the unit in a list: with its tag and length.
+std::size_t SizeInList(const v1beta1::Device& unit) {
+  const std::size_t size = unit.ByteSizeLong();
+  return 1 + CodedOutputStream::VarintSize32(static_cast<std::uint32_t>(size)) + size;
 }
 
-}  // namespace
-
+/// Returns how many units of each device fit into one list, by index in the snapshot.
 std::vector<int> FittingUnits(const Snapshot& snapshot) {
   const int replicas = snapshot.spec->replicas;
   std::vector<int> fitting(snapshot.devices.size(), replicas);
@@ -41,15 +46,26 @@ std::vector<int> FittingUnits(const Snapshot& snapshot) {
   });
   std::size_t bytes = 0;
   for (const std::size_t place : order) {
-    const ListedDevice& listed = snapshot.devices[place];
     int& count = fitting[place];
     for (count = 0; count < replicas && bytes <= kMaxListBytes; ++count) {
-      const std::size_t id_length = AdvertisedId(*snapshot.spec, listed.device->id, count).size();
-      bytes += UnitBytes(snapshot, listed, id_length);
+      bytes += SizeInList(UnitMessage(snapshot, snapshot.devices[place], count));
       if (bytes > kMaxListBytes) break;
     }
   }
   return fitting;
+}
+
+}  // namespace
+
+v1beta1::ListAndWatchResponse ListMessage(const Snapshot& snapshot) {
+  v1beta1::ListAndWatchResponse message;
+  const std::vector<int> fitting = FittingUnits(snapshot);
+  for (std::size_t place = 0; place < fitting.size(); ++place) {
+    for (int replica = 0; replica < fitting[place]; ++replica) {
+      *message.add_devices() = UnitMessage(snapshot, snapshot.devices[place], replica);
+    }
+  }
+  return message;
 }
 
 std::size_t UnitsThatFit(const Snapshot& snapshot) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "deviceplugin.pb.h"
 #include "inventory/allocation.h"
@@ -13,9 +12,9 @@ namespace patchbay {
 /// The maximum size of a device list. The kubelet ends a stream at a message larger than 4 MiB.
 inline constexpr std::size_t kMaxListBytes = 3'670'016;  // 3.5 MiB
 
-/// Returns how many units of each device fit into one list, by index in the snapshot: all of them,
-/// or if not all fit, those of the devices with the lowest rank.
-std::vector<int> FittingUnits(const Snapshot& snapshot);
+/// Returns the list of a resource in the order of the snapshot: all units, or if not all fit, those
+/// of the devices with the lowest rank.
+v1beta1::ListAndWatchResponse ListMessage(const Snapshot& snapshot);
 /// Returns how many units of a resource (devices times replicas) fit into one list.
 std::size_t UnitsThatFit(const Snapshot& snapshot);
 

@@ -305,7 +305,7 @@ void ResourcePlugin::Register() {
   auto on_done = lifetime_.Guard([this, serial = serial_](const Status& status) {
     if (serial == serial_) OnRegistered(status);
   });
-  call_ = CallRegister(deps_.kubelet, deps_.kubelet_dir + "/kubelet.sock",
+  call_ = CallRegister(deps_.kubelet_dir + "/kubelet.sock", deps_.kubelet,
                        socket.substr(socket.rfind('/') + 1), *snapshot->spec, kRegisterDeadline,
                        [&loop = deps_.loop, on_done](Status status) {
                          loop.Post([on_done, status]() mutable { on_done(status); });

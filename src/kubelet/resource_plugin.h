@@ -35,9 +35,9 @@ class ResourcePlugin {
     Log& log;
     AllocationHost allocation;
     std::string kubelet_dir;
-    std::string run;         ///< of this process, see NewRun
-    std::uint64_t& servers;  ///< the number of servers that all plugins have started
-    std::shared_ptr<SharedConnection> kubelet;        ///< of all plugins
+    std::string run;             ///< of this process, see NewRun
+    std::uint64_t& servers;      ///< the number of servers that all plugins have started
+    const std::string& kubelet;  ///< the SocketIdentity of the current kubelet
     std::shared_ptr<PendingCalls> pending = nullptr;  ///< of all plugins; may be null
   };
 

@@ -7,17 +7,17 @@ namespace patchbay {
 
 DraMetrics::ResourceSeries::ResourceSeries(MetricFamilies& families,
                                            const prometheus::Labels& labels)
-    : slices(families, families.resource_slices, labels),
-      slice_writes(families, families.resource_slice_writes, labels),
-      prepares(families, families.claim_prepares, labels),
-      prepare_duration(families, families.claim_prepare_duration, labels, ClaimDurationBuckets()),
-      unprepares(families, families.claim_unprepares, labels),
-      prepared_claims(families, families.prepared_claims, labels) {}
+    : slices(families.resource_slices, labels),
+      slice_writes(families.resource_slice_writes, labels),
+      prepares(families.claim_prepares, labels),
+      prepare_duration(families.claim_prepare_duration, labels, ClaimDurationBuckets()),
+      unprepares(families.claim_unprepares, labels),
+      prepared_claims(families.prepared_claims, labels) {}
 
 DraMetrics::DraMetrics(MetricFamilies& families)
     : families_(families),
-      api_server_up_(families, families.api_server_up, {}),
-      health_streams_(families, families.health_streams, {}) {}
+      api_server_up_(families.api_server_up, {}),
+      health_streams_(families.health_streams, {}) {}
 
 void DraMetrics::AddResource(const std::string& resource) {
   const std::lock_guard lock(mutex_);
@@ -36,7 +36,7 @@ void DraMetrics::CountApiRequests(std::string_view verb, std::string_view code,
   std::pair<std::string, std::string> key{verb, code};
   const std::lock_guard lock(mutex_);
   const prometheus::Labels labels{{"verb", key.first}, {"code", key.second}};
-  requests_.try_emplace(std::move(key), families_, families_.api_requests, labels)
+  requests_.try_emplace(std::move(key), families_.api_requests, labels)
       .first->second->Increment(static_cast<double>(count));
 }
 
@@ -46,8 +46,7 @@ void DraMetrics::SetDroppedFields(const std::vector<std::string>& fields) {
                 [&](const auto& field) { return std::ranges::count(fields, field.first) == 0; });
   for (const std::string& field : fields) {
     const prometheus::Labels labels{{"field", field}};
-    dropped_fields_.try_emplace(field, families_, families_.api_dropped_fields, labels)
-        .first->second->Set(1);
+    dropped_fields_.try_emplace(field, families_.api_dropped_fields, labels).first->second->Set(1);
   }
 }
 
@@ -56,7 +55,7 @@ void DraMetrics::CountRpc(std::string_view method, std::string_view code, std::u
   std::pair<std::string, std::string> key{method, code};
   const std::lock_guard lock(mutex_);
   const prometheus::Labels labels{{"resource", ""}, {"method", key.first}, {"code", key.second}};
-  rpcs_.try_emplace(std::move(key), families_, families_.rpcs, labels)
+  rpcs_.try_emplace(std::move(key), families_.rpcs, labels)
       .first->second->Increment(static_cast<double>(count));
 }
 

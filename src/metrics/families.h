@@ -6,8 +6,6 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
-#include <atomic>
-
 namespace patchbay {
 
 /// The metric families whose values are kept between scrapes, with their names, types and help.
@@ -23,8 +21,6 @@ struct MetricFamilies {
   MetricFamilies();
 
   prometheus::Registry registry;
-  /// The process is shutting down: series are not removed, since each removal searches its family.
-  std::atomic<bool> is_shutting_down = false;
 
   Gauges& build_info;
   Gauges& config_last_reload_successful;

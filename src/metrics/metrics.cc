@@ -152,8 +152,6 @@ void Metrics::SetConfigReading(ConfigReading reading) {
 
 NodeStatus Metrics::Now() const { return impl_->store.Read(); }
 
-void Metrics::BeginShutdown() { impl_->families.is_shutting_down = true; }
-
 void Metrics::SetDeviceMetrics(bool on) { impl_->device_metrics = on; }
 
 std::string Metrics::Text() const {

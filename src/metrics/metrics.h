@@ -61,9 +61,6 @@ class Metrics {
   /// Enables or disables the series of single devices from the next scrape on.
   void SetDeviceMetrics(bool on);
 
-  /// The process shuts down: from now on, destroying an observer does not remove its series.
-  void BeginShutdown();
-
   /// Returns all metrics in Prometheus text format 0.0.4; the series of a family are sorted by
   /// their labels. Takes milliseconds per thousand devices, so it must not run where others wait.
   std::string Text() const;

@@ -66,9 +66,9 @@ HealthTransitions CountTransitions(const Snapshot& before, const Snapshot& after
 
 ResourceMetrics::ProbeSeries::ProbeSeries(const prometheus::Labels& resource,
                                           MetricFamilies& families)
-    : duration(families, families.probe_duration, resource, DurationBuckets()) {
+    : duration(families.probe_duration, resource, DurationBuckets()) {
   for (const ProbeResult result : kAllProbeResults) {
-    results.try_emplace(result, families, families.probes, With(resource, "result", Name(result)));
+    results.try_emplace(result, families.probes, With(resource, "result", Name(result)));
   }
 }
 
@@ -79,18 +79,18 @@ ResourceMetrics::ResourceMetrics(const std::string& resource, MetricFamilies& fa
       families_(families),
       store_(store),
       now_(now),
-      registered_(families, families.resource_registered, labels_),
-      registrations_(families, families.registrations, labels_),
-      streams_(families, families.list_watch_streams, labels_),
-      lists_sent_(families, families.list_watch_updates, labels_),
-      to_healthy_(families, families.device_health_transitions, With(labels_, "to", "healthy")),
-      to_unhealthy_(families, families.device_health_transitions, With(labels_, "to", "unhealthy")),
-      allocations_(families, families.allocations, labels_),
-      allocated_units_(families, families.allocated_units, labels_),
-      scans_(families, families.discovery_scans, labels_),
-      scan_duration_(families, families.discovery_duration, labels_, DurationBuckets()),
-      last_complete_scan_(families, families.discovery_last_success_timestamp, labels_),
-      shared_devices_(families, families.shared_devices, labels_) {
+      registered_(families.resource_registered, labels_),
+      registrations_(families.registrations, labels_),
+      streams_(families.list_watch_streams, labels_),
+      lists_sent_(families.list_watch_updates, labels_),
+      to_healthy_(families.device_health_transitions, With(labels_, "to", "healthy")),
+      to_unhealthy_(families.device_health_transitions, With(labels_, "to", "unhealthy")),
+      allocations_(families.allocations, labels_),
+      allocated_units_(families.allocated_units, labels_),
+      scans_(families.discovery_scans, labels_),
+      scan_duration_(families.discovery_duration, labels_, DurationBuckets()),
+      last_complete_scan_(families.discovery_last_success_timestamp, labels_),
+      shared_devices_(families.shared_devices, labels_) {
   for (const Rpc rpc : kAllRpcs) Calls(rpc, "OK");
   Calls(Rpc::kListAndWatch, "CANCELLED");
   CallDuration(Rpc::kAllocate);
@@ -122,8 +122,7 @@ OwnedCounter& ResourceMetrics::Calls(Rpc rpc, std::string_view code) {
   const std::pair key(rpc, KnownCode(code));
   if (const auto found = calls_.find(key); found != calls_.end()) return found->second;
   const prometheus::Labels labels = With(labels_, "method", Name(rpc));
-  return calls_.try_emplace(key, families_, families_.rpcs, With(labels, "code", key.second))
-      .first->second;
+  return calls_.try_emplace(key, families_.rpcs, With(labels, "code", key.second)).first->second;
 }
 
 OwnedHistogram& ResourceMetrics::CallDuration(Rpc rpc) {
@@ -131,7 +130,7 @@ OwnedHistogram& ResourceMetrics::CallDuration(Rpc rpc) {
   const auto found = call_durations_.find(rpc);
   if (found != call_durations_.end()) return found->second;
   return call_durations_
-      .try_emplace(rpc, families_, families_.rpc_duration, With(labels_, "method", Name(rpc)),
+      .try_emplace(rpc, families_.rpc_duration, With(labels_, "method", Name(rpc)),
                    DurationBuckets())
       .first->second;
 }

@@ -57,8 +57,8 @@ class ResourceMetrics : public ResourceObserver {
   /// One hook with one result.
   struct HookSeries {
     HookSeries(const prometheus::Labels& labels, MetricFamilies& families)
-        : runs(families, families.hooks, labels),
-          duration(families, families.hook_duration, labels, DurationBuckets()) {}
+        : runs(families.hooks, labels),
+          duration(families.hook_duration, labels, DurationBuckets()) {}
 
     OwnedCounter runs;
     OwnedHistogram duration;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/iterator/indirect_iterator.hpp>
 #include <cstddef>
-#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -17,28 +17,7 @@ class DeviceList {
  public:
   using Shared = std::vector<std::shared_ptr<const Device>>;
 
-  class Iterator {
-   public:
-    using iterator_category = std::forward_iterator_tag;
-    using value_type = Device;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const Device*;
-    using reference = const Device&;
-
-    Iterator() = default;
-    explicit Iterator(Shared::const_iterator at) : at_(at) {}
-    reference operator*() const { return **at_; }
-    pointer operator->() const { return at_->get(); }
-    Iterator& operator++() {
-      ++at_;
-      return *this;
-    }
-    Iterator operator++(int) { return Iterator(at_++); }
-    bool operator==(const Iterator&) const = default;
-
-   private:
-    Shared::const_iterator at_;
-  };
+  using Iterator = boost::indirect_iterator<Shared::const_iterator, const Device>;
   using value_type = Device;
   using iterator = Iterator;
   using const_iterator = Iterator;

@@ -7,8 +7,6 @@
 namespace patchbay {
 namespace {
 
-bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f'); }
-
 /// Removes the digits at the beginning of the text. Returns whether there were any.
 bool TakeDigits(std::string_view& text) {
   const auto end = std::ranges::find_if_not(text, IsDigit);
@@ -39,9 +37,9 @@ bool IsPciAddress(std::string_view name) {
   if (name.size() < 4 + kAfterDomain.size()) return false;
   const std::string_view domain = name.substr(0, name.size() - kAfterDomain.size());
   const std::string_view rest = name.substr(domain.size());
-  return std::ranges::all_of(domain, IsHex) && rest[0] == ':' && IsHex(rest[1]) && IsHex(rest[2]) &&
-         rest[3] == ':' && (rest[4] == '0' || rest[4] == '1') && IsHex(rest[5]) && rest[6] == '.' &&
-         rest[7] >= '0' && rest[7] <= '7';
+  return std::ranges::all_of(domain, IsLowerHex) && rest[0] == ':' && IsLowerHex(rest[1]) &&
+         IsLowerHex(rest[2]) && rest[3] == ':' && (rest[4] == '0' || rest[4] == '1') &&
+         IsLowerHex(rest[5]) && rest[6] == '.' && rest[7] >= '0' && rest[7] <= '7';
 }
 
 }  // namespace patchbay

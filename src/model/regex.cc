@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/format.h"
 #include "model/text_pattern.h"
 
@@ -56,10 +57,8 @@ int MostSlashes(std::string_view pattern) {
     if (c == '\\') {
       constexpr std::string_view kNeverSlash = "dwbAzntrfv";
       const char next = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
-      const bool letter_or_digit = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') ||
-                                   (next >= '0' && next <= '9');
       if (next == '/') ++slashes;
-      if (letter_or_digit && kNeverSlash.find(next) == std::string_view::npos) {
+      if (IsAlnum(next) && kNeverSlash.find(next) == std::string_view::npos) {
         return Regex::kAnyDepth;
       }
       ++i;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace patchbay {
 namespace {
 
-bool IsNameByte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+bool IsNameByte(char c) { return IsAlnum(c) || c == '_'; }
 
 /// Parses the body of `{name:spec}` or `{name}`, without the braces, which begins at `offset`.
 Parsed<Template::Field> ParseField(std::string_view body, std::size_t offset) {
@@ -17,7 +17,7 @@ Parsed<Template::Field> ParseField(std::string_view body, std::size_t offset) {
   if (!std::all_of(name.begin(), name.end(), IsNameByte)) {
     return Malformed(offset, Format("\"{}\" is not the name of a variable", name));
   }
-  if (name.front() >= '0' && name.front() <= '9') {
+  if (IsDigit(name.front())) {
     return Malformed(offset, "use variable names, not positions");
   }
   const auto spec = colon == std::string_view::npos ? "" : body.substr(colon + 1);

@@ -4,7 +4,6 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server.h>
 
-#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -33,9 +32,6 @@ class RpcServer {
   RpcServer& operator=(const RpcServer&) = delete;
 
   Acceptor& acceptor() { return *acceptor_; }
-  /// Returns whether a client has had a response of the server. A UnixServer finds out.
-  bool has_responded() const { return has_responded_; }
-  void SetHasResponded() { has_responded_ = true; }
 
  private:
   class Call;
@@ -48,7 +44,6 @@ class RpcServer {
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Acceptor> acceptor_;
-  std::atomic<bool> has_responded_ = false;
   std::mutex mutex_;
   std::condition_variable no_calls_;
   std::size_t calls_ = 0;  ///< including the one that waits for its client

@@ -32,20 +32,9 @@ bool SendsSettings(const UniqueFd& connection) {
          recv(connection.get(), &first, 1, MSG_DONTWAIT) == 1;
 }
 
-/// Returns true if the server can be reached at `socket`. All sockets share two threads, so once
-/// one of them has responded, it is enough that a socket is bound: accepting a connection costs as
-/// much as one of the kubelet.
-bool IsServed(RpcServer& server, const std::string& socket) {
-  if (server.has_responded()) return IsBound(socket);
-  const auto connection = Connect(socket);
-  const bool responds = connection && SendsSettings(*connection);
-  if (responds) server.SetHasResponded();
-  return responds;
-}
-
 /// Checks the plugin socket before the kubelet is asked to dial it.
-Status SelfCheck(RpcServer& server, const std::string& socket) {
-  if (IsServed(server, socket)) return {};
+Status SelfCheck(const std::string& socket) {
+  if (const auto connection = Connect(socket); connection && SendsSettings(*connection)) return {};
   return Fail(ErrorKind::kUnavailable,
               "self-check failed: the plugin socket in " + DirectoryOf(socket) +
                   " is not responding; check if something removes sockets there, and if file "
@@ -75,7 +64,7 @@ Result<std::unique_ptr<UnixServer>> UnixServer::Start(std::shared_ptr<RpcServer>
   std::unique_ptr<UnixServer> started(
       new UnixServer(std::move(server), std::move(socket), endpoint));
   TRY(started->server_->acceptor().Listen(*std::move(listener), endpoint));
-  TRY(SelfCheck(*started->server_, started->socket_));
+  TRY(SelfCheck(started->socket_));
   return started;
 }
 

@@ -96,10 +96,9 @@ TEST_P(Contract, Case25SlowReader) {
   std::promise<bool> registered;
   ResourceSpec spec;
   spec.name = kSerialName;
-  const auto connection = std::make_shared<SharedConnection>();
-  connection->SetPeer(SocketIdentity(kubelet_->socket_path()).value());
+  const std::string& socket = kubelet_->socket_path();
   const auto call =
-      CallRegister(connection, kubelet_->socket_path(), "plugin.sock", spec, kPatience,
+      CallRegister(socket, SocketIdentity(socket).value(), "plugin.sock", spec, kPatience,
                    [&](const Status& status) { registered.set_value(status.has_value()); });
   ASSERT_TRUE(registered.get_future().get());
   ASSERT_TRUE(AwaitServed());

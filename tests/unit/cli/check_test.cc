@@ -63,6 +63,7 @@ name = "example.com/modem"
 class CheckTest : public testing::Test {
  protected:
   ScopedEnv config_{"PATCHBAY_CONFIG", std::nullopt};
+  ScopedEnv node_{"NODE_NAME", std::nullopt};
   test::TempTree tree_;
 };
 
@@ -125,6 +126,25 @@ TEST_F(CheckTest, ChecksTheConfigIfNoFileIsNamed) {
   const ScopedEnv config("PATCHBAY_CONFIG", tree_.path("none.toml"));
   EXPECT_EQ(RunCli({"check"}).code, kFailed);
   EXPECT_EQ(RunCli({"check", tree_.path("a.toml")}).code, kOk);
+}
+
+TEST_F(CheckTest, ComparesEntriesWithOneNameOnTheNodeOfNodeName) {
+  std::string text;
+  for (const std::string_view nodes : {"rack-*", "*-1"}) {
+    text +=
+        Format("[[resource]]\nname = 'a.com/x'\non_nodes = ['{}']\nmatch = [{{path = '/dev/x'}}]\n",
+               nodes);
+  }
+  tree_.File("a.toml", text);
+  EXPECT_EQ(RunCli({"check", tree_.path("a.toml")}).code, kOk);
+  const ScopedEnv node("NODE_NAME", "rack-1");
+  const auto ran = RunCli({"check", tree_.path("a.toml")});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_THAT(ran.out, HasSubstr("also for the node \"rack-1\""));
+  // The daemon and the commands that look at the host load the file for this node.
+  const auto scanned = RunCli({"devices", "--config", tree_.path("a.toml"), "--host-root", "/"});
+  EXPECT_EQ(scanned.code, kFailed);
+  EXPECT_THAT(scanned.err, HasSubstr("error[duplicate-resource]"));
 }
 
 TEST_F(CheckTest, ReportsEveryErrorWithItsLocation) {

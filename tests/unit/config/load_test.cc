@@ -430,14 +430,43 @@ TEST(Load, AcceptsSeveralEntriesWithOneNameForDifferentNodes) {
   LoadGood(text);
 }
 
-TEST(Load, RejectsEntriesWithOneNameWhoseNodesAreTooManyToCompare) {
+TEST(Load, ComparesEntriesWithOneNameOnTheNodeThatIsServed) {
+  std::string text;
+  for (const char* nodes : {"'rack-*'", "'*-1'", "'desk*'"}) {
+    text += Format(
+        "[[resource]]\nname = 'a.com/x'\non_nodes = [{}]\nmatch = [{{path = '/dev/x'}}]\n", nodes);
+  }
+  const auto on = [&](const std::string& node) { return LoadTexts({{"test.toml", text}}, node); };
+  for (const char* node : {"", "rack-2", "bench-1", "desk"}) {
+    EXPECT_TRUE(on(node).model) << node << ": " << on(node).diagnostics.RenderText();
+  }
+  for (const char* node : {"rack-1", "desk-1"}) {
+    const Loaded loaded = on(node);
+    EXPECT_FALSE(loaded.model) << node;
+    EXPECT_THAT(Findings(loaded), ElementsAre(testing::EndsWith("duplicate-resource")));
+    EXPECT_THAT(loaded.diagnostics.Sorted().front().message,
+                HasSubstr(Format("also for the node \"{}\"", node)));
+  }
+}
+
+TEST(Load, AnUnknownNodeIsNotMatchedByAnyPattern) {
+  // A file that is checked without a node: both patterns match the empty text.
+  const std::string text =
+      "[[resource]]\nname = 'a.com/x'\non_nodes = ['*']\nmatch = [{path = '/dev/x'}]\n"
+      "[[resource]]\nname = 'a.com/x'\non_nodes = ['**']\nmatch = [{path = '/dev/x'}]\n";
+  EXPECT_TRUE(LoadText(text).model) << LoadText(text).diagnostics.RenderText();
+  EXPECT_FALSE(LoadTexts({{"test.toml", text}}, "node").model);
+}
+
+TEST(Load, ComparesManyEntriesWithOneNameInReasonableTime) {
   std::string text;
   for (int i = 0; i < 2; ++i) {
     text += Format("[[resource]]\nname = 'a.com/x'\nmatch = [{{path = '/dev/x'}}]\non_nodes = [");
     for (int n = 0; n < 2000; ++n) text += Format("'*{}{}*', ", i == 0 ? "a" : "b", n);
     text += "]\n";
   }
-  EXPECT_THAT(Findings(LoadText(text)), ElementsAre(testing::EndsWith("duplicate-resource")));
+  EXPECT_TRUE(LoadText(text).model);
+  EXPECT_FALSE(LoadTexts({{"test.toml", text}}, "a1999b1999").model);
 }
 
 TEST(Load, AcceptsAFixedIdIfMaxDevicesIsOne) {

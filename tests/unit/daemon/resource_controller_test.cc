@@ -39,7 +39,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
         probes_,
         ResourcePlugin::Dependencies{loop_, servers_, test::StartRpc(), log_,
                                      AllocationHost{HostRoot(), ""}, tree_.path("kubelet"),
-                                     "00000000", servers_made_, connection_}};
+                                     "00000000", servers_made_, kubelet_identity_}};
     controller_.emplace(
         deps, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
         std::make_shared<const Cancellation>(Cancellation::Create().value()), observer_,
@@ -58,7 +58,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
   UniqueFd ListenAsKubelet() {
     const std::string socket = tree_.path("kubelet/kubelet.sock");
     UniqueFd listener = test::BindSocket(socket, true);
-    connection_->SetPeer(SocketIdentity(socket).value());
+    kubelet_identity_ = SocketIdentity(socket).value();
     return listener;
   }
   bool IsLogged(std::string_view text) const {
@@ -116,7 +116,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
   ThreadPool scanner_{{.patience = minutes(10)}};
   ThreadPool commands_;
   ThreadPool servers_;
-  const std::shared_ptr<SharedConnection> connection_ = std::make_shared<SharedConnection>();
+  std::string kubelet_identity_;
   std::optional<ResourceController> controller_;
   std::uint64_t servers_made_ = 0;
 };
@@ -362,14 +362,14 @@ TEST_F(ResourceControllerTest, DetectsASocketDeletedDuringServerStart) {
 TEST_F(ResourceControllerTest, KubeletNotYetDetectedIsNotAFailure) {
   tree_.Dir("kubelet");
   const UniqueFd silent = ListenAsKubelet();
-  connection_->SetPeer("the kubelet before");
+  kubelet_identity_ = "the kubelet before";
   controller_->Scan();
   controller_->OnKubelet(1);
   ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=stopping"); }));
   EXPECT_EQ(checks_asked_, 2) << "one for the new socket, one to detect the kubelet";
   EXPECT_EQ(observer_->registrations, 0);
   EXPECT_THAT(log_text_.str(), testing::Not(testing::HasSubstr("does not answer")));
-  connection_->SetPeer(SocketIdentity(tree_.path("kubelet/kubelet.sock")).value());
+  kubelet_identity_ = SocketIdentity(tree_.path("kubelet/kubelet.sock")).value();
   controller_->OnKubelet(2);
   log_text_.str("");
   ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=registering"); }));

@@ -141,7 +141,7 @@ TEST(DeviceAncestriesTest, StripsTheHexPrefixOnlyFromNumbers) {
   const auto device = ancestries.Of(path);
   ASSERT_TRUE(device);
   const NamedValues all = ancestries.ValuesOf(*device);
-  EXPECT_THAT(NamedValues::Entries(all.begin(), all.begin() + 6),
+  EXPECT_THAT(NamedValues(all.begin(), all.begin() + 6),
               ElementsAre(Pair("usb_vendor", "0403"), Pair("usb_serial", "0x17"),
                           Pair("usb_port", "1-1"), Pair("pci_address", "0000:00:14.0"),
                           Pair("pcie_root", "pci0000:00"), Pair("pci_vendor", "8086")));

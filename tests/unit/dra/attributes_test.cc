@@ -162,7 +162,7 @@ TEST(AttributesOf, IsLegalForAnyBytesOfADevice) {
   std::mt19937 random(5);
   for (int round = 0; round < 5'000; ++round) {
     Device device = SerialStick();
-    NamedValues::Entries hostile(device.values.begin(), device.values.end());
+    NamedValues hostile(device.values.begin(), device.values.end());
     for (auto& value : hostile) {
       value.second.assign(random() % 90, 'x');
       for (char& c : value.second) {

@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -75,7 +74,6 @@ class Kubelet : public v1beta1::Registration::CallbackService {
     acceptor_ = std::thread([this] {
       while (const UniqueFd connection{accept(listener_.get(), nullptr, nullptr)}) {
         fcntl(connection.get(), F_SETFL, O_NONBLOCK);
-        ++connections_;
         grpc::AddInsecureChannelFromFd(server_.get(), dup(connection.get()));
       }
     });
@@ -101,7 +99,6 @@ class Kubelet : public v1beta1::Registration::CallbackService {
     for (auto* reactor : reactors_) reactor->Finish(grpc::Status::OK);
     reactors_.clear();
   }
-  int connections() const { return connections_; }
 
  private:
   grpc::ServerUnaryReactor* Register(grpc::CallbackServerContext* context,
@@ -115,7 +112,6 @@ class Kubelet : public v1beta1::Registration::CallbackService {
   const UniqueFd listener_;
   std::unique_ptr<grpc::Server> server_;
   std::thread acceptor_;
-  std::atomic<int> connections_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<grpc::ServerUnaryReactor*> reactors_;
@@ -130,8 +126,8 @@ class KubeletClientTest : public testing::Test {
 
   /// Sets the current peer to the process that listens now.
   PendingCall Begin(std::chrono::milliseconds deadline, const CallDone& done) {
-    connection_->SetPeer(SocketIdentity(socket_).value_or(""));
-    return CallRegister(connection_, socket_, "1.sock", resource_, deadline, done);
+    peer_ = SocketIdentity(socket_).value_or("");
+    return CallRegister(socket_, peer_, "1.sock", resource_, deadline, done);
   }
   Status CallAndWait(std::chrono::milliseconds deadline) {
     std::promise<Status> outcome;
@@ -142,7 +138,7 @@ class KubeletClientTest : public testing::Test {
   /// Returns the outcome of a call to the last set peer.
   Status CallPeer() {
     std::promise<Status> outcome;
-    const PendingCall call = CallRegister(connection_, socket_, "1.sock", resource_, 20s,
+    const PendingCall call = CallRegister(socket_, peer_, "1.sock", resource_, 20s,
                                           [&](const Status& status) { outcome.set_value(status); });
     return outcome.get_future().get();
   }
@@ -150,7 +146,7 @@ class KubeletClientTest : public testing::Test {
   const TempTree tree_;
   const std::string socket_ = tree_.path("kubelet.sock");
   const UniqueFd plugin_ = BindSocket(tree_.path("1.sock"), true);
-  const std::shared_ptr<SharedConnection> connection_ = std::make_shared<SharedConnection>();
+  std::string peer_;
   ResourceSpec resource_;
 };
 
@@ -179,8 +175,8 @@ TEST_F(KubeletClientTest, CallsEndAtTheirDeadline) {
 int CallWithoutThreads() {
   if (!test::ForbidThreads()) return 0;
   std::string why;
-  (void)CallRegister(std::make_shared<SharedConnection>(), "/absent/kubelet.sock", "1.sock", {},
-                     10s, [&](const Status& s) { why = s.error().message; });
+  (void)CallRegister("/absent/kubelet.sock", "", "1.sock", {}, 10s,
+                     [&](const Status& s) { why = s.error().message; });
   return why.starts_with(
              "cannot start a thread for the call; raise the limit of processes and threads")
              ? 0
@@ -211,45 +207,6 @@ TEST_F(KubeletClientTest, CanceledCallsLeakNothing) {
   EXPECT_EQ(DescriptorsOf(getpid()), before);
 }
 
-TEST_F(KubeletClientTest, ConcurrentCallsShareAConnection) {
-  Kubelet kubelet(socket_);
-  std::vector<std::promise<Status>> outcomes(3);
-  std::vector<PendingCall> calls;
-  for (auto& outcome : outcomes) {
-    calls.push_back(Begin(20s, [&](const Status& status) { outcome.set_value(status); }));
-    ASSERT_TRUE(kubelet.AwaitCalls(calls.size()));
-  }
-  EXPECT_EQ(kubelet.connections(), 1);
-  kubelet.AnswerAll();
-  for (auto& outcome : outcomes) EXPECT_TRUE(outcome.get_future().get());
-
-  // The calls have ended, and so has their connection.
-  calls.push_back(Begin(20s, [](const Status&) {}));
-  ASSERT_TRUE(kubelet.AwaitCalls(1));
-  EXPECT_EQ(kubelet.connections(), 2);
-}
-
-TEST_F(KubeletClientTest, LimitsTheCallsPerConnection) {
-  Kubelet kubelet(socket_);
-  std::vector<PendingCall> calls;
-  for (int i = 0; i < SharedConnection::kMaxCalls + 1; ++i) {
-    calls.push_back(Begin(20s, [](const Status&) {}));
-    ASSERT_TRUE(kubelet.AwaitCalls(calls.size()));
-  }
-  EXPECT_EQ(kubelet.connections(), 2);
-}
-
-TEST_F(KubeletClientTest, DialsOneConnectionAtATime) {
-  Kubelet kubelet(socket_);
-  std::vector<PendingCall> calls;
-  for (int i = 0; i < 4 * SharedConnection::kMaxCalls; ++i) {
-    calls.push_back(Begin(20s, [](const Status&) {}));
-  }
-  ASSERT_TRUE(kubelet.AwaitCalls(calls.size()));
-  EXPECT_GE(kubelet.connections(), 4);
-  EXPECT_LE(kubelet.connections(), 8) << "a slow machine can cause more than four";
-}
-
 TEST_F(KubeletClientTest, ReachesANewKubelet) {
   Kubelet before(socket_);
   const PendingCall hung = Begin(20s, [](const Status&) {});
@@ -264,7 +221,7 @@ TEST_F(KubeletClientTest, ReachesANewKubelet) {
 // to be repeated.
 TEST_F(KubeletClientTest, DoesNotCallAKubeletThatIsNotYetDetected) {
   Kubelet before(socket_);
-  connection_->SetPeer(SocketIdentity(socket_).value());
+  peer_ = SocketIdentity(socket_).value();
   unlink(socket_.c_str());
   Kubelet after(socket_);
   const Status early = CallPeer();
@@ -279,7 +236,7 @@ TEST_F(KubeletClientTest, DoesNotCallAKubeletThatIsNotYetDetected) {
 // A kubelet that starts deletes the sockets of plugins, and would dial this one for ten seconds.
 TEST_F(KubeletClientTest, DoesNotCallForADeletedPluginSocket) {
   Kubelet kubelet(socket_);
-  connection_->SetPeer(SocketIdentity(socket_).value());
+  peer_ = SocketIdentity(socket_).value();
   unlink(tree_.path("1.sock").c_str());
   const Status gone = CallPeer();
   ASSERT_FALSE(gone);
@@ -287,18 +244,14 @@ TEST_F(KubeletClientTest, DoesNotCallForADeletedPluginSocket) {
   EXPECT_FALSE(kubelet.HasCalls());
 }
 
-TEST_F(KubeletClientTest, DialsAgainAfterATimeout) {
+TEST_F(KubeletClientTest, ATimeoutDoesNotAffectOtherCalls) {
   Kubelet kubelet(socket_);
-  const PendingCall first = Begin(20s, [](const Status&) {});
+  std::promise<Status> outcome;
+  const PendingCall pending = Begin(20s, [&](const Status& status) { outcome.set_value(status); });
   ASSERT_TRUE(kubelet.AwaitCalls(1));
   EXPECT_FALSE(CallAndWait(50ms));
-  ASSERT_EQ(kubelet.connections(), 1);
-  std::promise<Status> outcome;
-  const PendingCall last = Begin(20s, [&](const Status& status) { outcome.set_value(status); });
-  auto answered = outcome.get_future();
-  while (answered.wait_for(10ms) == std::future_status::timeout) kubelet.AnswerAll();
-  EXPECT_TRUE(answered.get());
-  EXPECT_EQ(kubelet.connections(), 2);
+  kubelet.AnswerAll();
+  EXPECT_TRUE(outcome.get_future().get());
 }
 
 TEST_F(KubeletClientTest, CallsEndWithTheirConnection) {

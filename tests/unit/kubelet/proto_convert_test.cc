@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/format.h"
-#include "kubelet/list_bytes.h"
 
 namespace patchbay {
 namespace {
@@ -36,13 +35,6 @@ Snapshot OnNumaNodes(Snapshot snapshot, const std::vector<int>& nodes) {
   }
   snapshot.topology = true;
   return snapshot;
-}
-
-/// Returns the list that is sent.
-v1beta1::ListAndWatchResponse ListMessage(const Snapshot& snapshot) {
-  v1beta1::ListAndWatchResponse message;
-  EXPECT_TRUE(message.ParseFromString(ListBytes(snapshot)));
-  return message;
 }
 
 TEST(ListMessage, ListsEveryDeviceInOrder) {

@@ -38,11 +38,11 @@ class ResourcePluginTest : public testing::Test {
     EXPECT_TRUE(kubelet);
     kubelet_ = *std::move(kubelet);
     EXPECT_TRUE(kubelet_->Start());
-    connection_->SetPeer(SocketIdentity(kubelet_->socket_path()).value());
+    kubelet_identity_ = SocketIdentity(kubelet_->socket_path()).value();
     plugin_.emplace(
         ResourcePlugin::Dependencies{loop_, pool_, test::StartRpc(), log_,
                                      AllocationHost{HostRoot(), "node-1"}, kubelet_->directory(),
-                                     "00000000", servers_, connection_},
+                                     "00000000", servers_, kubelet_identity_},
         kName, observer_, nullptr, std::make_shared<const DeviceUsage>(),
         ResourcePlugin::Events{.on_stale = [this] { ++stale_; },
                                .check_directory = [] {},
@@ -92,7 +92,7 @@ class ResourcePluginTest : public testing::Test {
   std::ostringstream text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, text_};
   std::unique_ptr<KubeletSim> kubelet_;
-  const std::shared_ptr<SharedConnection> connection_ = std::make_shared<SharedConnection>();
+  std::string kubelet_identity_;
   const std::shared_ptr<test::CountingObserver> observer_ =
       std::make_shared<test::CountingObserver>();
   std::uint64_t servers_ = 0;
@@ -135,7 +135,7 @@ TEST_F(ResourcePluginTest, RegistersAgainWithARestartedKubelet) {
   plugin_->OnKubelet(1);
   ASSERT_TRUE(AwaitRegistered());
   ASSERT_TRUE(kubelet_->Restart());
-  connection_->SetPeer(SocketIdentity(kubelet_->socket_path()).value());
+  kubelet_identity_ = SocketIdentity(kubelet_->socket_path()).value();
   plugin_->OnKubelet(2);
   ASSERT_TRUE(AwaitOverTime(
       [&] { return kubelet_->RegisterCalls().size() == 2 && plugin_->registered(); }));

@@ -304,15 +304,6 @@ TEST(Metrics, RemovesOnlyTheSeriesOfTheResource) {
   EXPECT_NE(metrics.AddResource("a/gone"), nullptr);
 }
 
-TEST(Metrics, KeepsResourceSeriesDuringShutdown) {
-  Metrics metrics(Options());
-  auto observer = metrics.AddResource("a/b");
-  observer->OnListSent();
-  metrics.BeginShutdown();
-  observer.reset();
-  EXPECT_EQ(Samples(metrics)["patchbay_list_watch_updates_total{resource=\"a/b\"}"], "1");
-}
-
 TEST(Metrics, KeepsCountersWhenAResourceIsReplaced) {
   Metrics metrics(Options());
   auto before = metrics.AddResource("a/b");
