@@ -110,7 +110,7 @@ DraService::DraService(const Dependencies& deps, Options options, std::string di
       publisher_({client_, deps_.loop, deps_.log},
                  {options_.instance.driver, options_.node_name, options_.seed},
                  {.on_features = [this] { ComputeAllPools(); },
-                  .pool_of = [this](const std::string& pool) { return PoolOf(pool); },
+                  .wanted = [this](const std::string& pool) { return PoolOf(pool); },
                   .on_state = [this] { OnState(); }}),
       preparer_(std::make_shared<ClaimPreparer>(
           ClaimPreparer::Dependencies{
@@ -165,7 +165,7 @@ void DraService::SetNames(std::set<std::string> resources) {
   std::set<std::string> pools;
   for (const std::string& name : resources) pools.insert(PoolName(options_.node_name, name));
   names_ = std::move(resources);
-  publisher_.SetNames(std::move(pools));
+  publisher_.SetNames(pools);
   StartIfScanned();
 }
 
@@ -230,7 +230,7 @@ void DraService::ComputePoolOf(const std::string& name, Served& served) {
                       {{"resource", name}, {"reason", published.problems.front()}});
   }
   served.published = std::move(published);
-  publisher_.SetPool(*std::move(pool));
+  publisher_.Changed(pool->name);
 }
 
 void DraService::ComputeAllPools() {

@@ -81,11 +81,16 @@ void SlicePublisher::OnForeignChange(const std::set<std::string>& edited,
     }
     if (!is_deleted && !edited.contains(name)) continue;
     pool.is_dirty = true;
+    const bool was_complete = std::exchange(pool.is_complete, false);
     const bool is_wipe = is_deleted && now - pool.first_deletion <= kWipeLimit;
     if (is_wipe && !edited.contains(name)) continue;
-    pool.is_foreign = true;
     if (now - pool.last_foreign > 2 * kMaxCorrection) pool.corrections = 0;
     pool.last_foreign = now;
+    if (execution_ && execution_->pool == name) {
+      execution_->is_disputed = true;
+    } else if (was_complete) {
+      CountCorrection(pool);
+    }
   }
   Advance();
 }

@@ -86,8 +86,7 @@ Planner::Planner(const std::string& pool, std::span<const SliceDevice> devices,
   for (const PublishedSlice& slice : published) {
     if (slice.slice.pool != pool) continue;
     if (slice.is_foreign) {
-      // Its writer must not keep it by changing it all the time.
-      plan_.deletions.push_back({slice.key.name, slice.key.uid, ""});
+      plan_.deletions.push_back(DeletionOf(slice));
       if (slice.slice.generation <= kMaxGeneration) {
         foreign_generation = std::max(foreign_generation, slice.slice.generation);
       }
@@ -265,6 +264,10 @@ SlicePlan Planner::Plan() {
 }
 
 }  // namespace
+
+SliceKey DeletionOf(const PublishedSlice& slice) {
+  return {slice.key.name, slice.key.uid, slice.is_foreign ? "" : slice.key.resource_version};
+}
 
 SlicePlan PlanSlices(const std::string& pool, std::span<const SliceDevice> devices,
                      std::span<const PublishedSlice> published, std::string_view owner_uid) {

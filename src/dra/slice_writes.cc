@@ -77,56 +77,53 @@ void SlicePublisher::OnDeleted(const SliceKey& key, const ApiResult& result) {
 }
 
 void SlicePublisher::OnWriteSucceeded() {
-  if (Pool* pool = CurrentPool()) {
-    ++pool->writes;
-    pool->policy.Reset();
-    pool->last_error.clear();
-  } else {
-    deletion_policy_.Reset();
-    deletion_error_.clear();
-  }
+  Pool& pool = CurrentPool();
+  ++pool.writes;
+  pool.policy.Reset();
+  pool.last_error.clear();
 }
 
 void SlicePublisher::OnWriteFailed(const ApiError& error) {
   const ApiRetry retry = RetryOfWrite(error);
-  Pool* pool = CurrentPool();
-  if (pool != nullptr) {
-    ++pool->failures;
-    pool->is_dirty = true;
-    pool->not_before = deps_.loop.Now() + pool->policy.NextDelay(error, retry);
-    if (std::exchange(pool->last_error, error.message) != error.message) {
-      deps_.log.Warning("cannot publish a resource slice; retrying",
-                        {{"pool", execution_->pool}, {"reason", error.message}});
-    }
-  } else {
-    deletion_not_before_ = deps_.loop.Now() + deletion_policy_.NextDelay(error, retry);
-    LogError(error, deletion_error_);
+  Pool& pool = CurrentPool();
+  ++pool.failures;
+  pool.not_before = deps_.loop.Now() + pool.policy.NextDelay(error, retry);
+  if (&pool == &other_pools_) {
+    LogError(error, pool.last_error);
+  } else if (std::exchange(pool.last_error, error.message) != error.message) {
+    deps_.log.Warning("cannot publish a resource slice; retrying",
+                      {{"pool", execution_->pool}, {"reason", error.message}});
   }
   DropExecution();
   if (IsOutdated(retry) || error.kind == ApiErrorKind::kResponse) Relist();
 }
 
-/// Completes a plan. Further plans of the pool wait, longer if they only overwrite another client.
+/// Completes a plan.
 void SlicePublisher::Finish() {
-  if (Pool* pool = CurrentPool()) {
-    if (!pool->is_dirty) pool->wanted.reset();
-    pool->not_before = deps_.loop.Now() + kMinInterval;
-    if (execution_->is_correction) {
-      Loop::Duration interval = kMinInterval;
-      for (unsigned i = 1; i < pool->corrections && interval < kMaxCorrection; ++i) interval *= 2;
-      pool->correction_not_before =
-          deps_.loop.Now() + std::min<Loop::Duration>(interval, kMaxCorrection);
-    }
+  if (!execution_->pool.empty()) {
+    Pool& pool = CurrentPool();
+    pool.not_before = deps_.loop.Now() + kMinInterval;
+    pool.is_complete = !execution_->is_disputed;
+    if (execution_->is_disputed) CountCorrection(pool);
     deps_.log.Info("resource slices published",
                    {{"pool", execution_->pool}, {"writes", execution_->next - 1}});
   }
   execution_.reset();
 }
 
-/// Returns the pool of the current plan; null for slices of other pools, and for a removed pool.
-SlicePublisher::Pool* SlicePublisher::CurrentPool() {
+/// Others changed a pool that was complete. Each correction after the first one waits for twice as
+/// long as the one before, from the end of that on.
+void SlicePublisher::CountCorrection(Pool& pool) {
+  if (pool.corrections++ == 0) return;
+  Loop::Duration interval = kMinInterval;
+  for (unsigned i = 2; i < pool.corrections && interval < kMaxCorrection; ++i) interval *= 2;
+  pool.not_before += std::min<Loop::Duration>(interval, kMaxCorrection) - kMinInterval;
+}
+
+/// Returns the pool of the current plan, or what stands for other pools and a removed one.
+SlicePublisher::Pool& SlicePublisher::CurrentPool() {
   const auto found = pools_.find(execution_->pool);
-  return found == pools_.end() ? nullptr : &found->second;
+  return found == pools_.end() ? other_pools_ : found->second;
 }
 
 }  // namespace patchbay

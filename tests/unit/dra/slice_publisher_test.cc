@@ -52,16 +52,23 @@ class SlicePublisherTest : public test::ClientFixture {
   /// Starts a publisher, after which another one has ended.
   void Start() {
     publisher_.reset();
+    pools_.clear();
     Connect(Config());
     publisher_.emplace(
         SlicePublisher::Dependencies{*client_, loop_, log_},
         SlicePublisher::Options{.driver = "patchbay.dev", .node_name = "node-1", .seed = 3},
-        SlicePublisher::Functions{.on_features = [this] { ++features_changed_; },
-                                  .pool_of = [this](const auto& name) { return pools_.at(name); }});
+        SlicePublisher::Functions{
+            .on_features = [this] { ++features_changed_; },
+            .wanted = [this](const auto& name) -> std::optional<PublishedPool> {
+              const auto found = pools_.find(name);
+              if (found == pools_.end()) return std::nullopt;
+              return found->second;
+            }});
   }
   void Set(PublishedPool pool) {
-    pools_[pool.name] = pool;
-    publisher_->SetPool(std::move(pool));
+    const std::string name = pool.name;
+    pools_[name] = std::move(pool);
+    publisher_->Changed(name);
   }
   void Publish(PublishedPool pool) {
     publisher_->SetNames({kSerialPool});
@@ -305,25 +312,6 @@ TEST_F(SlicePublisherTest, PublishesAgainWithinASecondAfterEachRestartOfTheKubel
     Pass(seconds(1));
     EXPECT_THAT(api_.Devices(), SizeIs(100)) << "restart " << i;
   }
-}
-
-TEST_F(SlicePublisherTest, AnOwnChangeThatFailsDoesNotWaitLikeACorrection) {
-  Publish(PublishedPoolOf({"a"}));
-  ASSERT_TRUE(AwaitCurrent());
-  for (int i = 0; i < 8; ++i) {
-    api_.Delete(OnlySlice());
-    ASSERT_TRUE(AwaitDevices({"a"}));
-  }
-  bool must_fail = true;
-  api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
-    const bool is_update = request.method() == boost::beast::http::verb::put;
-    if (is_update && std::exchange(must_fail, false)) api_.Delete(OnlySlice());
-    return std::nullopt;
-  };
-  Set(PublishedPoolOf({"a", "b"}));
-  Pass(seconds(3));
-  EXPECT_FALSE(must_fail);
-  EXPECT_THAT(api_.Devices(), ElementsAre("a", "b"));
 }
 
 TEST_F(SlicePublisherTest, NoticesADeletionDuringItsOwnRequests) {
