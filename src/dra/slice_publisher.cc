@@ -2,7 +2,7 @@
 // the sample that shows the features of the API server, the UID of the node, or the next write of a
 // plan. When the request ends, Advance runs again. A plan is a value computed from the wanted pool
 // and the slices at the API server; it is abandoned when the pool or the features change or a write
-// fails, and the next plan continues.
+// fails, and the next plan continues. slice_requests.cc has the requests.
 //
 // A conflict (409) and a slice that is gone (404, 410) mean that the known slices are outdated, so
 // they are listed again before the next plan.
@@ -11,29 +11,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/format.h"
-#include "dra/json_fields.h"
 
 namespace patchbay {
-namespace {
-
-constexpr std::string_view kNodesPath = "/api/v1/nodes/";
-constexpr std::size_t kMaxUid = 128;
-/// Of the pool that is sent to determine features, and never stored.
-constexpr std::string_view kSamplePool = "sample";
-
-Result<std::string> UidOfNode(const std::string& body) {
-  const nlohmann::json node = TRY(ParseJson(body));
-  const nlohmann::json* metadata = TRY(ObjectMember(node, "metadata"));
-  std::string uid = metadata == nullptr ? "" : TRY(TextMember(*metadata, "uid", kMaxUid));
-  if (uid.empty()) return Fail(ErrorKind::kInvalid, "the node has no UID");
-  return uid;
-}
-
-}  // namespace
 
 SlicePublisher::SlicePublisher(const Dependencies& deps, Options options, Functions functions)
     : deps_(deps),
@@ -94,16 +76,14 @@ void SlicePublisher::OnKubeletRegistered() {
 
 SlicePublisher::PoolState SlicePublisher::StateOf(const std::string& pool) const {
   PoolState state;
+  if (const auto found = pools_.find(pool); found != pools_.end()) {
+    state = found->second.state;
+    state.is_current = is_listed_ && found->second.is_complete && !found->second.is_dirty;
+  }
   for (const PublishedSlice& published : store_.SlicesOf(pool)) {
     ++state.slices;
     state.generation = std::max(state.generation, published.slice.generation);
   }
-  const auto found = pools_.find(pool);
-  if (found == pools_.end()) return state;
-  state.writes = found->second.writes;
-  state.failures = found->second.failures;
-  state.last_error = found->second.last_error;
-  state.is_current = is_listed_ && found->second.is_complete && !found->second.is_dirty;
   return state;
 }
 
@@ -131,7 +111,6 @@ void SlicePublisher::Advance() {
     if (is_probe_due_) return Probe();
     if (!StartPlan()) return;
   }
-  if (execution_->needs_node) return ReadNode();
   WriteNext();
 }
 
@@ -153,12 +132,17 @@ bool SlicePublisher::StartPlan() {
     if (!pool.is_dirty || !is_due(pool.not_before)) continue;
     auto plan = PlanOf(name);
     if (!plan) continue;
+    if (!is_node_current_ && NeedsNode(name, *plan)) {
+      ReadNode();
+      return false;
+    }
     pool.is_dirty = false;
     pool.is_complete = plan->IsEmpty();
     if (pool.is_complete) continue;
     Begin(name, *std::move(plan));
     return true;
   }
+  is_node_current_ = false;
   // The slices beyond the bounds of a list, as soon as there is room.
   if (store_.is_incomplete() && has_deleted_) {
     Relist();
@@ -179,8 +163,8 @@ SlicePlan SlicePublisher::PlanOtherPools(const std::function<bool(Loop::Time)>& 
   for (const auto& [name, slices] : store_.pools()) {
     if (pools_.contains(name)) continue;
     const auto known = delete_at_.try_emplace(name, deps_.loop.Now() + kUnknownPoolLimit).first;
-    if (is_due(known->second))
-      std::ranges::transform(slices, std::back_inserter(plan.deletions), DeletionOf);
+    if (!is_due(known->second)) continue;
+    std::ranges::transform(slices, std::back_inserter(plan.deletions), DeletionOf);
   }
   return plan;
 }
@@ -198,6 +182,14 @@ std::optional<SlicePlan> SlicePublisher::PlanOf(const std::string& name) {
   return plan;
 }
 
+/// Returns whether the plan writes the UID of the node, which may have been created again.
+bool SlicePublisher::NeedsNode(const std::string& pool, const SlicePlan& plan) const {
+  return !plan.creations.empty() ||
+         std::ranges::any_of(store_.SlicesOf(pool), [this](const PublishedSlice& slice) {
+           return slice.owner_uid != owner_.node_uid;
+         });
+}
+
 void SlicePublisher::Begin(std::string pool, SlicePlan plan) {
   // Those of other pools can be of another Patchbay, with another configuration.
   const auto foreign = std::ranges::count(plan.deletions, "", &SliceKey::resource_version);
@@ -207,14 +199,7 @@ void SlicePublisher::Begin(std::string pool, SlicePlan plan) {
         "may write resource slices",
         {{"pool", pool}, {"slices", foreign}});
   }
-  // The node may have been created again, with another UID.
-  const bool needs_node =
-      !plan.creations.empty() ||
-      std::ranges::any_of(store_.SlicesOf(pool), [this](const PublishedSlice& slice) {
-        return slice.owner_uid != owner_.node_uid;
-      });
-  execution_ =
-      Execution{.pool = std::move(pool), .plan = std::move(plan), .needs_node = needs_node};
+  execution_ = Execution{.pool = std::move(pool), .plan = std::move(plan)};
 }
 
 void SlicePublisher::Abandon(const std::string& pool) {
@@ -225,90 +210,103 @@ void SlicePublisher::Abandon(const std::string& pool) {
 void SlicePublisher::DropExecution() {
   if (execution_) CurrentPool().is_dirty = true;
   execution_.reset();
+  is_node_current_ = false;
 }
 
-void SlicePublisher::Send(ApiRequest request, std::function<void(const ApiResult&)> done) {
-  is_requesting_ = true;
-  request_ = deps_.client.Send(std::move(request),
-                               [this, done = std::move(done)](const ApiResult& result) {
-                                 done(result);
-                                 is_requesting_ = false;
-                                 if (std::exchange(must_relist_, false)) return Relist();
-                                 if (!held_events_.empty()) ApplyEvents();
-                                 Advance();
-                               });
-}
-
-void SlicePublisher::ReadNode() {
-  const std::string target = std::string(kNodesPath) + EncodeForUrl(options_.node_name);
-  Send({.verb = ApiVerb::kGet, .target = target},
-       [this](const ApiResult& result) { OnNode(result); });
-}
-
-void SlicePublisher::OnNode(const ApiResult& result) {
-  if (!result) return RetryLater(result.error());
-  auto uid = UidOfNode(result->body);
-  if (!uid)
-    return RetryLater({ApiErrorKind::kResponse,
-                       Format("the Node {}: {}", options_.node_name, uid.error().message)});
-  policy_.Reset();
-  request_error_.clear();
-  const bool is_other = owner_.node_uid != *uid;
-  owner_.node_uid = *std::move(uid);
-  if (!execution_) return;
-  execution_->needs_node = false;
-  if (!is_other) return;
-  // The plan was for slices of the former node.
-  DropExecution();
-  retry_not_before_ = deps_.loop.Now() + kMinInterval;
-}
-
-void SlicePublisher::Probe() {
-  const ResourceSlice sample = FeatureSample(std::string(kSamplePool));
-  Send({.verb = ApiVerb::kCreate,
-        .target = ApiTarget(kSlicesPath, {{"dryRun", "All"}}),
-        .body = CreationJson({0, sample}, owner_)},
-       [this, sample](const ApiResult& result) { OnProbed(sample, result); });
-}
-
-void SlicePublisher::OnProbed(const ResourceSlice& sample, const ApiResult& result) {
-  if (!result) return RetryLater(result.error());
-  const auto stored = ParseUnstoredSlice(result->body);
-  if (!stored) return RetryLater({ApiErrorKind::kResponse, stored.error().message});
-  policy_.Reset();
-  request_error_.clear();
-  is_probe_due_ = false;
-  probe_timer_ = deps_.loop.After(kProbeInterval, [this] {
-    is_probe_due_ = true;
-    Advance();
-  });
-  SetFeatures(FeaturesOf(sample, *stored));
-}
-
-void SlicePublisher::SetFeatures(const ServerFeatures& features) {
-  if (features_ == features) return;
-  const ServerFeatures before = features_.value_or(ServerFeatures{});
-  features_ = features;
-  if (!features.taints && before.taints) {
-    deps_.log.Warning(
-        "the API server drops taints of devices; unhealthy devices leave their resource slices");
+/// Nothing is written while the pages of a list arrive. A list can be newer than the response to a
+/// request that is pending, and then a write that was undone in between would count as present.
+void SlicePublisher::OnPage(const ListedObjects& listed) {
+  if (listed.is_first) {
+    is_listed_ = false;
+    must_relist_ = is_requesting_;
+    has_deleted_ = false;
+    held_events_.clear();
+    held_bytes_ = 0;
+    store_.Clear();
   }
-  if (!features.shared_devices && before.shared_devices) {
-    deps_.log.Warning(
-        "the API server drops shared devices; resources with replicas are not published");
+  for (const nlohmann::json& object : listed.objects) {
+    if (auto slice = Read(object)) store_.Put(*std::move(slice));
   }
-  // The server would store the rest of the plan without the fields that it drops: an unhealthy
-  // device as a healthy one.
-  if (execution_) execution_->is_abandoned = true;
+  if (!listed.is_last) return;
+  if (listed.is_cut) store_.SetIncomplete();
+  is_listed_ = true;
+  is_probe_due_ = true;
+  watch_error_.clear();
   for (auto& [name, pool] : pools_) pool.is_dirty = true;
-  functions_.on_features();
+  if (execution_) execution_->is_abandoned = true;
+  Advance();
 }
 
-/// After reading the node or a sample failed: nothing can be planned without them.
-void SlicePublisher::RetryLater(const ApiError& error) {
-  retry_not_before_ = deps_.loop.Now() + policy_.NextDelay(error);
-  DropExecution();
-  LogError(error, request_error_);
+std::optional<PublishedSlice> SlicePublisher::Read(const nlohmann::json& object) {
+  auto slice = store_.Read(object);
+  if (slice) return *std::move(slice);
+  deps_.log.Warning("a resource slice of this node is not valid",
+                    {{"reason", slice.error().message}});
+  return std::nullopt;
+}
+
+void SlicePublisher::OnWatching() {
+  watch_error_.clear();
+  NotifySoon();
+}
+
+/// Events wait for the response to a request, which may be about the same change.
+void SlicePublisher::OnEvents(const std::vector<WatchEvent>& events) {
+  if (must_relist_) return;
+  for (const WatchEvent& event : events) {
+    if (auto slice = Read(event.object)) {
+      held_bytes_ += MemoryOf(slice->slice);
+      held_events_.push_back({event.type, *std::move(slice)});
+    }
+  }
+  if (!is_requesting_) return ApplyEvents();
+  if (held_bytes_ <= kMaxHeldBytes) return;
+  held_events_.clear();
+  must_relist_ = true;
+}
+
+/// Another client changed slices of pools. Two clients that overwrite each other must not do so at
+/// full speed. Deletions are no such dispute for a time: the kubelet deletes all slices one by one
+/// when it starts.
+void SlicePublisher::ApplyEvents() {
+  held_bytes_ = 0;
+  std::set<std::string> edited;
+  std::set<std::string> deleted;
+  for (SliceEvent& event : std::exchange(held_events_, {})) {
+    const bool is_deletion = event.type == WatchEventType::kDeleted;
+    (is_deletion ? deleted : edited).merge(store_.Apply(event.type, std::move(event.slice)));
+  }
+  if (edited.empty() && deleted.empty()) return;
+  const Loop::Time now = deps_.loop.Now();
+  for (auto& [name, pool] : pools_) {
+    const bool is_deleted = deleted.contains(name);
+    if (is_deleted) {
+      if (now - pool.last_deletion > 2 * kMaxCorrection) pool.first_deletion = now;
+      pool.last_deletion = now;
+    }
+    if (!is_deleted && !edited.contains(name)) continue;
+    pool.is_dirty = true;
+    const bool was_complete = std::exchange(pool.is_complete, false);
+    const bool is_wipe = is_deleted && now - pool.first_deletion <= kWipeLimit;
+    if (is_wipe && !edited.contains(name)) continue;
+    if (now - pool.last_foreign > 2 * kMaxCorrection) pool.corrections = 0;
+    pool.last_foreign = now;
+    if (execution_ && execution_->pool == name) {
+      execution_->is_disputed = true;
+    } else if (was_complete) {
+      CountCorrection(pool);
+    }
+  }
+  Advance();
+}
+
+/// Others changed a pool that was complete. Each correction after the first one waits for twice as
+/// long as the one before, from the end of that on.
+void SlicePublisher::CountCorrection(Pool& pool) {
+  if (pool.corrections++ == 0) return;
+  Loop::Duration interval = kMinInterval;
+  for (unsigned i = 2; i < pool.corrections && interval < kMaxCorrection; ++i) interval *= 2;
+  pool.not_before += std::min<Loop::Duration>(interval, kMaxCorrection) - kMinInterval;
 }
 
 /// Logs an error once, until a request of its kind succeeds.
@@ -316,6 +314,11 @@ void SlicePublisher::LogError(const ApiError& error, std::string& last) {
   NotifySoon();
   if (std::exchange(last, error.message) == error.message) return;
   deps_.log.Warning("a request to the API server failed; retrying", {{"reason", error.message}});
+}
+
+void SlicePublisher::Relist() {
+  is_listed_ = false;
+  watch_.Relist();
 }
 
 }  // namespace patchbay

@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "base/log.h"
-#include "dra/published_pool.h"
-#include "dra/server_features.h"
 #include "dra/slice_json.h"
 #include "dra/slice_plan.h"
 #include "dra/slice_store.h"
+#include "dra/wanted_pool.h"
 #include "kube/api_client.h"
 #include "kube/list_watch.h"
 #include "kube/retry_policy.h"
@@ -62,8 +61,8 @@ class SlicePublisher {
     std::function<void()> on_features = [] {};
     /// Returns the pool as it shall be, for the current features(). Returns nothing if that is not
     /// known yet; Changed follows. Called by any method, also before it returns.
-    std::function<std::optional<PublishedPool>(const std::string& pool)> wanted =
-        [](const std::string&) { return std::optional<PublishedPool>(); };
+    std::function<std::optional<WantedPool>(const std::string& pool)> wanted =
+        [](const std::string&) { return std::optional<WantedPool>(); };
     /// StateOf or watch_state() may have changed.
     std::function<void()> on_state = [] {};
   };
@@ -100,7 +99,7 @@ class SlicePublisher {
   const std::string& last_error() const {
     return !watch_error_.empty()     ? watch_error_
            : !request_error_.empty() ? request_error_
-                                     : other_pools_.last_error;
+                                     : other_pools_.state.last_error;
   }
   const ListWatchState& watch_state() const { return watch_.state(); }
 
@@ -125,9 +124,7 @@ class SlicePublisher {
     Loop::Time last_foreign{};    ///< change by others
     Loop::Time first_deletion{};  ///< by others, since a time without
     Loop::Time last_deletion{};
-    std::uint64_t writes = 0;
-    std::uint64_t failures = 0;
-    std::string last_error = {};
+    PoolState state = {};  ///< what only writes change
   };
   /// The plan that is being executed.
   struct Execution {
@@ -135,22 +132,22 @@ class SlicePublisher {
     SlicePlan plan;
     std::size_t next = 0;  ///< index in deletions, updates and creations together
     bool is_abandoned = false;
-    bool needs_node = false;   ///< the UID of the node must be read first
     bool is_disputed = false;  ///< others have changed the pool meanwhile
   };
 
   void NotifySoon();
   void OnPage(const ListedObjects& listed);
+  std::optional<PublishedSlice> Read(const nlohmann::json& object);
   void OnWatching();
   void OnEvents(const std::vector<WatchEvent>& events);
   void ApplyEvents();
-  void OnForeignChange(const std::set<std::string>& edited, const std::set<std::string>& deleted);
   void Relist();
   void WakeAt(Loop::Time when);
   void Advance();
   bool StartPlan();
   SlicePlan PlanOtherPools(const std::function<bool(Loop::Time)>& is_due);
   std::optional<SlicePlan> PlanOf(const std::string& name);
+  bool NeedsNode(const std::string& pool, const SlicePlan& plan) const;
   void Begin(std::string pool, SlicePlan plan);
   void Abandon(const std::string& pool);
   void DropExecution();
@@ -183,7 +180,8 @@ class SlicePublisher {
   bool is_listed_ = false;  ///< the slices at the API server are known
   std::optional<ServerFeatures> features_;
   bool is_probe_due_ = true;
-  SliceOwner owner_;  ///< with the UID of the node as last read
+  SliceOwner owner_;              ///< with the UID of the node as last read
+  bool is_node_current_ = false;  ///< it was read for the next plan
   std::optional<Execution> execution_;
   RetryPolicy policy_;                   ///< of reading the node and of samples
   Loop::Time retry_not_before_{};        ///< of these requests

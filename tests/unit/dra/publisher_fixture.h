@@ -18,8 +18,8 @@
 
 #include "api_server_sim/api_server_sim.h"
 #include "dra/device_name.h"
-#include "dra/published_pool.h"
 #include "dra/slice_publisher.h"
+#include "dra/wanted_pool.h"
 #include "kube/api_client.h"
 #include "support/certificates.h"
 #include "support/net_loop.h"
@@ -213,7 +213,7 @@ class PublisherFixture : public testing::Test {
     publisher_->SetNames(names);
     for (const std::string& name : names) publisher_->Changed(name);
   }
-  std::optional<PublishedPool> PoolOf(const std::string& pool) const {
+  std::optional<WantedPool> PoolOf(const std::string& pool) const {
     for (const auto& [resource, snapshot] : resources_) {
       if (PoolName(node_name_, resource) != pool) continue;
       ResourceSpec spec = *snapshot->spec;
