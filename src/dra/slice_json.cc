@@ -24,7 +24,6 @@
 namespace patchbay {
 namespace {
 
-using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kSliceVersion = "resource.k8s.io/v1";
@@ -131,7 +130,7 @@ std::string GenerateName(std::size_t index, const SliceOwner& owner) {
   return name + "-";
 }
 
-Result<SliceKey> ReadSliceKey(const Json& metadata) {
+Result<SliceKey> ReadSliceKey(const nlohmann::json& metadata) {
   SliceKey key;
   key.name = TRY(TextMember(metadata, "name", kMaxApiText));
   key.uid = TRY(TextMember(metadata, "uid", kMaxApiText));
@@ -148,10 +147,10 @@ Result<SliceKey> ReadSliceKey(const Json& metadata) {
 }
 
 /// Returns the value of an attribute; nothing for a type that Patchbay does not write.
-std::optional<AttributeValue> ReadAttribute(const Json& attribute) {
+std::optional<AttributeValue> ReadAttribute(const nlohmann::json& attribute) {
   if (!attribute.is_object() || attribute.size() != 1) return std::nullopt;
   const std::string& key = attribute.begin().key();
-  const Json& value = attribute.begin().value();
+  const nlohmann::json& value = attribute.begin().value();
   if (value.is_string() && value.get_ref<const std::string&>().size() > kMaxApiText) {
     return std::nullopt;
   }
@@ -177,8 +176,8 @@ std::optional<AttributeValue> ReadAttribute(const Json& attribute) {
   return std::nullopt;
 }
 
-Status ReadAttributes(const Json& object, SliceDevice& device) {
-  const Json* const attributes = TRY(ObjectMember(object, "attributes"));
+Status ReadAttributes(const nlohmann::json& object, SliceDevice& device) {
+  const nlohmann::json* const attributes = TRY(ObjectMember(object, "attributes"));
   if (attributes == nullptr) return {};
   device.attributes.reserve(std::min(attributes->size(), kMaxAttributes));
   for (const auto& [name, attribute] : attributes->items()) {
@@ -193,8 +192,8 @@ Status ReadAttributes(const Json& object, SliceDevice& device) {
 }
 
 /// Returns whether the policy is the one that SlotsJson writes.
-Result<bool> IsOwnPolicy(const Json& policy) {
-  const Json* const range = TRY(ObjectMember(policy, "validRange"));
+Result<bool> IsOwnPolicy(const nlohmann::json& policy) {
+  const nlohmann::json* const range = TRY(ObjectMember(policy, "validRange"));
   if (range == nullptr || HasMember(policy, "validValues") || HasMember(*range, "max"))
     return false;
   const std::string by_default = TRY(TextMember(policy, "default", kMaxApiText));
@@ -203,23 +202,23 @@ Result<bool> IsOwnPolicy(const Json& policy) {
   return by_default == kOneSlot && min == kOneSlot && step == kOneSlot;
 }
 
-Status ReadCapacity(const Json& object, SliceDevice& device) {
-  const Json* const capacity = TRY(ObjectMember(object, "capacity"));
+Status ReadCapacity(const nlohmann::json& object, SliceDevice& device) {
+  const nlohmann::json* const capacity = TRY(ObjectMember(object, "capacity"));
   if (capacity == nullptr) return {};
-  const Json* const slots = TRY(ObjectMember(*capacity, kSlotsName.data()));
+  const nlohmann::json* const slots = TRY(ObjectMember(*capacity, kSlotsName.data()));
   if (capacity->size() != (slots == nullptr ? 0U : 1U)) device.has_foreign_fields = true;
   if (slots == nullptr) return {};
   const auto value = ParseQuantity(TRY(TextMember(*slots, "value", kMaxApiText)));
-  const Json* const policy = TRY(ObjectMember(*slots, "requestPolicy"));
+  const nlohmann::json* const policy = TRY(ObjectMember(*slots, "requestPolicy"));
   if (!value || (policy != nullptr && !TRY(IsOwnPolicy(*policy)))) device.has_foreign_fields = true;
   device.slots = SlotCapacity{.slots = value.value_or(0), .has_policy = policy != nullptr};
   return {};
 }
 
-Status ReadTaints(const Json& object, SliceDevice& device) {
-  const Json* const taints = TRY(ObjectsMember(object, "taints", kMaxTaintsRead));
+Status ReadTaints(const nlohmann::json& object, SliceDevice& device) {
+  const nlohmann::json* const taints = TRY(ObjectsMember(object, "taints", kMaxTaintsRead));
   if (taints == nullptr) return {};
-  for (const Json& taint : *taints) {
+  for (const nlohmann::json& taint : *taints) {
     const std::string effect = TRY(TextMember(taint, "effect", kMaxApiText));
     const auto* const known = std::ranges::find(kTaintEffectNames, effect);
     if (known == std::end(kTaintEffectNames)) {
@@ -236,7 +235,7 @@ Status ReadTaints(const Json& object, SliceDevice& device) {
   return {};
 }
 
-Result<SliceDevice> ReadDevice(const Json& object) {
+Result<SliceDevice> ReadDevice(const nlohmann::json& object) {
   SliceDevice device;
   device.name = TRY(TextMember(object, "name", kMaxLabel));
   TRY(ReadAttributes(object, device));
@@ -250,10 +249,11 @@ Result<SliceDevice> ReadDevice(const Json& object) {
 }
 
 /// Returns the UID of the Node that owns the object; empty if there is none.
-Result<std::string> ReadOwnerUid(const Json& metadata) {
-  const Json* const owners = TRY(ObjectsMember(metadata, "ownerReferences", kMaxOwnersRead));
+Result<std::string> ReadOwnerUid(const nlohmann::json& metadata) {
+  const nlohmann::json* const owners =
+      TRY(ObjectsMember(metadata, "ownerReferences", kMaxOwnersRead));
   if (owners == nullptr) return std::string();
-  for (const Json& owner : *owners) {
+  for (const nlohmann::json& owner : *owners) {
     if (TRY(TextMember(owner, "kind", kMaxApiText)) == kNodeKind) {
       return TextMember(owner, "uid", kMaxApiText);
     }
@@ -310,7 +310,7 @@ std::string DeletionJson(const SliceKey& key) {
                     {"preconditions", std::move(preconditions)}});
 }
 
-Result<PublishedSlice> ReadSliceHead(const Json& object) {
+Result<PublishedSlice> ReadSliceHead(const nlohmann::json& object) {
   // Items of a list have no kind of their own.
   const std::string kind = TRY(TextMember(object, "kind", kMaxApiText));
   const std::string version = TRY(TextMember(object, "apiVersion", kMaxApiText));
@@ -318,8 +318,8 @@ Result<PublishedSlice> ReadSliceHead(const Json& object) {
     return Fail(ErrorKind::kInvalid,
                 Format("the object is not a {} {}", kSliceVersion, kSliceKind));
   }
-  const Json* const metadata = TRY(ObjectMember(object, "metadata"));
-  const Json* const spec = TRY(ObjectMember(object, "spec"));
+  const nlohmann::json* const metadata = TRY(ObjectMember(object, "metadata"));
+  const nlohmann::json* const spec = TRY(ObjectMember(object, "spec"));
   if (metadata == nullptr || spec == nullptr) {
     return Fail(ErrorKind::kInvalid, "a ResourceSlice must have \"metadata\" and \"spec\"");
   }
@@ -338,19 +338,19 @@ Result<PublishedSlice> ReadSliceHead(const Json& object) {
   return published;
 }
 
-Result<ResourceSlice> ReadSliceContent(const Json& object) {
-  const Json* const spec = TRY(ObjectMember(object, "spec"));
+Result<ResourceSlice> ReadSliceContent(const nlohmann::json& object) {
+  const nlohmann::json* const spec = TRY(ObjectMember(object, "spec"));
   if (spec == nullptr) return Fail(ErrorKind::kInvalid, "a ResourceSlice must have \"spec\"");
-  const Json* const pool = TRY(ObjectMember(*spec, "pool"));
+  const nlohmann::json* const pool = TRY(ObjectMember(*spec, "pool"));
   if (pool == nullptr) return Fail(ErrorKind::kInvalid, "\"pool\" must be an object");
   ResourceSlice slice;
   slice.pool = TRY(TextMember(*pool, "name", kMaxSubdomain));
   slice.generation = TRY(CountMember(*pool, "generation"));
   slice.slice_count = TRY(CountMember(*pool, "resourceSliceCount"));
-  const Json* const devices = TRY(ObjectsMember(*spec, "devices", kMaxDevicesPerSlice));
+  const nlohmann::json* const devices = TRY(ObjectsMember(*spec, "devices", kMaxDevicesPerSlice));
   if (devices == nullptr) return slice;
   slice.devices.reserve(devices->size());
-  for (const Json& each : *devices) {
+  for (const nlohmann::json& each : *devices) {
     auto device = ReadDevice(each);
     if (!device) {
       return Within(Format("devices[{}]", slice.devices.size()), std::move(device).error());
