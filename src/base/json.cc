@@ -119,4 +119,9 @@ bool HasMember(const Json& object, const char* key) {
   return FindJsonMember(object, key) != nullptr;
 }
 
+Failure Within(std::string_view place, Error error) {
+  error.message = Format("{}: {}", place, error.message);
+  return Failure(std::move(error));
+}
+
 }  // namespace patchbay

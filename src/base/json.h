@@ -40,6 +40,8 @@ Result<const nlohmann::json*> ObjectMember(const nlohmann::json& object, const c
 /// `object`.
 Result<const nlohmann::json*> ObjectsMember(const nlohmann::json& object, const char* key,
                                             std::size_t max_size);
+/// Returns the error with the place where it was found in front of its message.
+Failure Within(std::string_view place, Error error);
 /// Returns whether the member exists and is not null.
 bool HasMember(const nlohmann::json& object, const char* key);
 

@@ -13,7 +13,8 @@
 #include "cli/load.h"
 #include "cli/run_scan.h"
 #include "cli/yaml.h"
-#include "dra/device_class.h"
+#include "dra/device_name.h"
+#include "dra/slice_json.h"
 
 namespace patchbay {
 namespace {

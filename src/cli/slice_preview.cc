@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <variant>
 
-#include "dra/device_class.h"
-#include "dra/published_pool.h"
+#include "dra/device_name.h"
+#include "dra/wanted_pool.h"
 
 namespace patchbay {
 namespace {
@@ -31,8 +31,7 @@ std::optional<SlicePreview> PreviewSlices(const std::shared_ptr<const Snapshot>&
   if (snapshot->spec->api != Api::kDra) return std::nullopt;
   const NamedDevices named(snapshot);
   const DeviceIds allocated;
-  PublishedPool pool =
-      ComputePool({.devices = named, .node_name = node_name, .allocated = allocated});
+  WantedPool pool = ComputePool({.devices = named, .node_name = node_name, .allocated = allocated});
   SlicePreview preview{.pool = std::move(pool.name),
                        .device_class = DeviceClassName(snapshot->spec->name),
                        .slices = pool.not_served.empty() ? SlicesFor(pool.devices.size()) : 0,

@@ -160,25 +160,11 @@ Status Daemon::StartDra() {
       .node_name = options_.node_name,
       .cdi_dir = spec_.cdi_dir,
       .seed = std::random_device()()};
-  dra_ = TRY(DraService::Create(
-      {loop_, log_, rpc_, pending_calls_}, std::move(options),
-      {.on_status = [this] { OnDraStatus(); },
-       .on_claim_end =
-           [this](const std::string& resource, const ClaimPreparer::ClaimEnd& end) {
-             if (end.action == ClaimPreparer::Action::kPrepare) {
-               dra_metrics_->CountClaimPrepare(resource, end.success, end.duration);
-             } else {
-               dra_metrics_->CountClaimUnprepare(resource, end.success);
-             }
-           },
-       .on_rpc = [this](DriverRpc rpc,
-                        const std::string& code) { dra_metrics_->CountRpc(Name(rpc), code); },
-       .on_health_streams = [this](int open) { dra_metrics_->SetHealthStreams(open); },
-       .on_dead = options_.on_fatal}));
-  dra_metrics_ = metrics_.AddDra();
-  dra_metrics_->AddResource("");  // of claims whose devices are not known
-  for (const std::string_view rpc : kDriverRpcNames) dra_metrics_->CountRpc(rpc, "OK", 0);
-  dra_metrics_->CountRpc(Name(DriverRpc::kNodeWatchResources), "CANCELLED", 0);
+  const auto metrics = metrics_.AddDra();
+  dra_ = TRY(
+      DraService::Create({loop_, log_, rpc_, pending_calls_, metrics}, std::move(options),
+                         {.on_status = [this] { OnDraStatus(); }, .on_dead = options_.on_fatal}));
+  dra_metrics_ = metrics;
   return {};
 }
 

@@ -10,7 +10,6 @@
 
 #include "base/format.h"
 #include "daemon/dra_service.h"
-#include "dra/device_health.h"
 #include "dra/device_name.h"
 
 namespace patchbay {
@@ -132,7 +131,7 @@ std::map<std::string, DeviceIds> DraService::HeldDevices() const {
 }
 
 void DraService::ReportHeld(const Served& served) {
-  served.parts.on_held({served.held.begin(), served.held.end()});
+  served.parts.resource->OnHeld({served.held.begin(), served.held.end()});
 }
 
 void DraService::OnClaims(const ReadResult& read) {
@@ -218,8 +217,6 @@ void DraService::Show(const std::string& name, Served& served) {
     }
   }
   if (marked) served.shown = std::make_shared<const NamedDevices>(std::move(marked));
-  served.health =
-      std::make_shared<const PoolHealth>(HealthOfPool(*served.shown, options_.node_name));
   ComputePoolOf(name, served);
   PublishHealthSoon();
 }

@@ -13,9 +13,8 @@
 
 #include "daemon/dra_status_of.h"
 #include "dra/claim_request.h"
-#include "dra/device_class.h"
-#include "dra/device_health.h"
 #include "dra/device_name.h"
+#include "dra/health_list.h"
 
 namespace patchbay {
 namespace {
@@ -34,39 +33,6 @@ constexpr std::chrono::seconds kStartLimit{20};
 
 }  // namespace
 
-/// Reports events to the loop. Calls can end after the service.
-class DraService::Observer : public DriverObserver {
- public:
-  /// Each is called on the loop.
-  struct Reports {
-    std::function<void(const Status&)> on_registration;
-    std::function<void(const Status&)> on_no_sockets;
-    std::function<void(DriverRpc, const std::string&)> on_rpc;
-    std::function<void(int)> on_health_streams;
-  };
-
-  Observer(Loop& loop, Reports reports) : loop_(loop), reports_(std::move(reports)) {}
-
-  void OnRpc(DriverRpc rpc, std::string_view code, std::chrono::nanoseconds) override {
-    loop_.Post(
-        [report = reports_.on_rpc, rpc, code = std::string(code)]() mutable { report(rpc, code); });
-  }
-  void OnRegistration(const Status& status) override {
-    loop_.Post([report = reports_.on_registration, status] { report(status); });
-  }
-  void OnSockets(const Status& status) override {
-    if (status) return;  // the kubelet registers the driver
-    loop_.Post([report = reports_.on_no_sockets, status] { report(status); });
-  }
-  void OnHealthStreams(int open) override {
-    loop_.Post([report = reports_.on_health_streams, open] { report(open); });
-  }
-
- private:
-  Loop& loop_;
-  const Reports reports_;
-};
-
 Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps, Options options,
                                                        Events events) {
   const DriverSockets sockets = TRY(SocketsOf(options.instance));
@@ -74,26 +40,21 @@ Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps,
   std::unique_ptr<DraService> service(
       new DraService(deps, std::move(options), sockets.data, std::move(events)));
   DraService* const self = service.get();
-  const DriverServer::Backend backend{
-      .driver = self->options_.instance.driver,
-      .claims = self->preparer_,
-      .observer = std::make_shared<Observer>(
-          deps.loop,
-          Observer::Reports{
-              .on_registration = self->lifetime_.Guard(
-                  [self](const Status& status) { self->OnRegistration(status); }),
-              .on_no_sockets = self->lifetime_.Guard(
-                  [self](const Status& status) { self->SetRegistered(status); }),
-              .on_rpc = self->lifetime_.Guard([self](DriverRpc rpc, const std::string& code) {
-                self->events_.on_rpc(rpc, code);
-              }),
-              .on_health_streams =
-                  self->lifetime_.Guard([self](int open) { self->OnHealthStreams(open); })}),
-      .pending = deps.pending};
-  self->endpoint_ = TRY(DriverEndpoint::Create(
-      {deps.loop, self->endpoint_pool_, deps.log, deps.rpc}, self->options_.instance, backend,
-      {.on_registered = [self] { self->publisher_.OnKubeletRegistered(); },
-       .on_dead = self->events_.on_dead}));
+  self->endpoint_ = std::make_unique<DriverEndpoint>(
+      DriverEndpoint::Dependencies{deps.loop, self->endpoint_pool_, deps.log, deps.rpc}, sockets,
+      DriverBackend{.driver = self->options_.instance.driver,
+                    .claims = self->preparer_,
+                    .observer = deps.observer,
+                    .pending = deps.pending},
+      DriverEndpoint::Events{
+          .on_registration = [self](const Status& status) { self->OnRegistration(status); },
+          .on_sockets =
+              [self](const Status& status) {
+                if (!status)
+                  self->SetRegistered(status);  // otherwise the kubelet registers the driver
+              },
+          .on_health_streams = [self](int open) { self->OnHealthStreams(open); },
+          .on_dead = self->events_.on_dead});
   self->start_limit_ = deps.loop.After(kStartLimit, [self] { self->Start(); });
   self->WatchClaims();
   return service;
@@ -110,7 +71,7 @@ DraService::DraService(const Dependencies& deps, Options options, std::string di
       publisher_({client_, deps_.loop, deps_.log},
                  {options_.instance.driver, options_.node_name, options_.seed},
                  {.on_features = [this] { ComputeAllPools(); },
-                  .pool_of = [this](const std::string& pool) { return PoolOf(pool); },
+                  .wanted = [this](const std::string& pool) { return PoolOf(pool); },
                   .on_state = [this] { OnState(); }}),
       preparer_(std::make_shared<ClaimPreparer>(
           ClaimPreparer::Dependencies{
@@ -138,9 +99,14 @@ ServedResources DraService::Resources() const {
   ServedResources served;
   for (const auto& [name, resource] : resources_) {
     if (resource.devices == nullptr) continue;
+    // Claims that are being prepared can have it longer than the resource is served.
+    const auto on_stale_list = lifetime_.Guard([this, name = name] {
+      const auto found = resources_.find(name);
+      if (found != resources_.end()) found->second.parts.resource->OnStaleList();
+    });
     served.emplace(PoolName(options_.node_name, name),
                    ServedResource{resource.devices, resource.parts.hooks, resource.parts.lookups,
-                                  resource.parts.on_stale_list});
+                                  on_stale_list});
   }
   return served;
 }
@@ -165,13 +131,13 @@ void DraService::SetNames(std::set<std::string> resources) {
   std::set<std::string> pools;
   for (const std::string& name : resources) pools.insert(PoolName(options_.node_name, name));
   names_ = std::move(resources);
-  publisher_.SetNames(std::move(pools));
+  publisher_.SetNames(pools);
   StartIfScanned();
 }
 
-void DraService::Add(const std::string& name, Resource resource) {
+void DraService::Add(const std::string& name, Parts parts) {
   resources_.insert_or_assign(name,
-                              Served{std::move(resource), nullptr, nullptr, HeldDevices()[name]});
+                              Served{std::move(parts), nullptr, nullptr, HeldDevices()[name]});
   deps_.loop.Post(lifetime_.Guard([this, name] {
     const auto found = resources_.find(name);
     if (found != resources_.end()) ReportHeld(found->second);
@@ -192,7 +158,9 @@ void DraService::Publish(const std::string& name, std::shared_ptr<const Snapshot
 }
 
 void DraService::Remove(const std::string& name) {
-  if (resources_.erase(name) == 0) return;
+  const auto removed = resources_.extract(name);
+  if (removed.empty()) return;
+  removed.mapped().parts.observer->OnRegistrationStatus({RegistrationState::kRetiring});
   PublishHealthSoon();
   OnState();
 }
@@ -202,35 +170,32 @@ Subscription DraService::AwaitUnused(const std::string& name, std::function<void
 }
 
 /// Returns nothing before everything is known on which the pool depends.
-std::optional<PublishedPool> DraService::PoolOf(const Served& served) const {
-  if (served.devices == nullptr || !publisher_.features() || !records_) return std::nullopt;
-  return ComputePool({.devices = *served.shown,
-                      .node_name = options_.node_name,
-                      .allocated = served.held,
-                      .features = *publisher_.features()});
-}
-
-std::optional<PublishedPool> DraService::PoolOf(const std::string& pool) const {
+std::optional<WantedPool> DraService::PoolOf(const std::string& pool) const {
   for (const auto& [name, served] : resources_) {
-    if (PoolName(options_.node_name, name) == pool) return PoolOf(served);
+    if (PoolName(options_.node_name, name) != pool) continue;
+    if (served.devices == nullptr || !publisher_.features() || !records_) break;
+    return ComputePool({.devices = *served.shown,
+                        .node_name = options_.node_name,
+                        .allocated = served.held,
+                        .features = *publisher_.features()});
   }
   return std::nullopt;
 }
 
 void DraService::ComputePoolOf(const std::string& name, Served& served) {
-  auto pool = PoolOf(served);
+  const auto pool = PoolOf(PoolName(options_.node_name, name));
   if (!pool) return;
-  DraPoolStatus published = StatusOfPool(*pool, *served.shown);
-  if (published.not_served != served.published.not_served && !published.not_served.empty()) {
+  DraPoolStatus wanted = StatusOfPool(*pool, *served.shown);
+  if (wanted.not_served != served.wanted.not_served && !wanted.not_served.empty()) {
     deps_.log.Warning("resource is not served",
-                      {{"resource", name}, {"reason", published.not_served}});
+                      {{"resource", name}, {"reason", wanted.not_served}});
   }
-  if (published.problems != served.published.problems && !published.problems.empty()) {
+  if (wanted.problems != served.wanted.problems && !wanted.problems.empty()) {
     deps_.log.Warning("devices or attributes are not published",
-                      {{"resource", name}, {"reason", published.problems.front()}});
+                      {{"resource", name}, {"reason", wanted.problems.front()}});
   }
-  served.published = std::move(published);
-  publisher_.SetPool(*std::move(pool));
+  served.wanted = std::move(wanted);
+  publisher_.Changed(pool->name);
 }
 
 void DraService::ComputeAllPools() {
@@ -246,7 +211,7 @@ void DraService::PublishHealthSoon() {
     is_health_due_ = false;
     HealthList all;
     for (const auto& [name, served] : resources_) {
-      if (served.health != nullptr) all.pools.push_back(served.health);
+      if (served.shown) all.push_back(HealthOfPool(*served.shown, options_.node_name));
     }
     endpoint_->PublishHealth(std::move(all));
   }));
@@ -254,7 +219,10 @@ void DraService::PublishHealthSoon() {
 
 /// The kubelet registers the driver for all resources.
 void DraService::OnRegistration(const Status& status) {
-  for (const auto& [name, served] : resources_) served.parts.on_registration(status.has_value());
+  if (status) publisher_.OnKubeletRegistered();
+  for (const auto& [name, served] : resources_) {
+    served.parts.observer->OnRegistration(status.has_value());
+  }
   is_stream_lost_ = false;
   SetRegistered(status);
 }
@@ -276,7 +244,6 @@ void DraService::OnKubeletLost() {
 
 /// A kubelet that dies reports nothing, but its streams end. One that lives opens them again.
 void DraService::OnHealthStreams(int open) {
-  events_.on_health_streams(open);
   if (open > 0) {
     stream_limit_ = Subscription();
     if (std::exchange(is_stream_lost_, false)) SetRegistered({});
@@ -292,13 +259,20 @@ void DraService::OnHealthStreams(int open) {
 
 /// The names of resources are those of their pools on this node.
 void DraService::OnClaimEnd(const ClaimPreparer::ClaimEnd& end) {
-  bool is_counted = false;
+  const auto report = [&](const std::string& resource) {
+    if (end.action == ClaimPreparer::Action::kPrepare) {
+      deps_.observer->OnClaimPrepare(resource, end.success, end.duration);
+    } else {
+      deps_.observer->OnClaimUnprepare(resource, end.success);
+    }
+  };
+  bool is_reported = false;
   for (const auto& [name, served] : resources_) {
     if (!end.pools.contains(PoolName(options_.node_name, name))) continue;
-    events_.on_claim_end(name, end);
-    is_counted = true;
+    report(name);
+    is_reported = true;
   }
-  if (!is_counted) events_.on_claim_end("", end);
+  if (!is_reported) report("");
 }
 
 DraService::State DraService::StateOf(const std::string& name) const {
@@ -315,7 +289,7 @@ DraService::State DraService::StateOf(const std::string& name) const {
     if (!error.empty()) why += "; the API server: " + error;
     return {false, std::move(why)};
   }
-  if (const std::string& why = found->second.published.not_served; !why.empty()) {
+  if (const std::string& why = found->second.wanted.not_served; !why.empty()) {
     return {false, why};
   }
   if (!records_ && !read_error_.empty()) return {false, read_error_};
@@ -343,7 +317,7 @@ DraStatus DraService::status() const {
     status.requests.emplace(std::pair(std::string(verb), key.second), count);
   }
   for (const auto& [name, served] : resources_) {
-    DraPoolStatus pool = served.published;
+    DraPoolStatus pool = served.wanted;
     pool.pool = PoolName(options_.node_name, name);
     pool.device_class = DeviceClassName(name);
     const auto state = publisher_.StateOf(pool.pool);
@@ -380,7 +354,10 @@ void DraService::ReportStates() {
     State state = StateOf(name);
     if (state == served.reported) continue;
     served.reported = std::move(state);
-    served.parts.on_state();
+    const auto registration =
+        served.reported.ready ? RegistrationState::kRegistered : RegistrationState::kWaiting;
+    served.parts.observer->OnRegistrationStatus({registration, served.reported.waits_for});
+    served.parts.resource->OnReady(served.reported.ready);
   }
   events_.on_status();
 }

@@ -12,9 +12,8 @@
 #include "base/log.h"
 #include "dra/claim_preparer.h"
 #include "dra/driver_endpoint.h"
-#include "dra/driver_observer.h"
-#include "dra/published_pool.h"
 #include "dra/slice_publisher.h"
+#include "dra/wanted_pool.h"
 #include "kube/api_client.h"
 #include "model/cluster_config.h"
 #include "model/pod_usage.h"
@@ -22,6 +21,7 @@
 #include "os/path_watch.h"
 #include "os/thread_pool.h"
 #include "status/dra_status.h"
+#include "status/observer.h"
 
 namespace patchbay {
 
@@ -29,7 +29,7 @@ namespace patchbay {
 /// at the API server, their health to the kubelet, and prepares claims of their devices. Connects
 /// the parts of dra/ and decides nothing itself.
 ///
-/// Belongs to the loop thread. Functions of Events and Resource are called on the loop.
+/// Belongs to the loop thread. Functions of Events and Resource are called there.
 class DraService {
  public:
   /// All references must outlive the service.
@@ -38,6 +38,7 @@ class DraService {
     Log& log;
     std::shared_ptr<RpcServer> rpc;         ///< serves the sockets of the driver
     std::shared_ptr<PendingCalls> pending;  ///< calls of the kubelet; may be null
+    std::shared_ptr<DriverObserver> observer;
   };
   struct Options {
     DriverInstance instance;
@@ -48,26 +49,26 @@ class DraService {
   };
   struct Events {
     std::function<void()> on_status = [] {};  ///< status() may have changed
-    /// A claim of a call has ended; `resource` is empty if its devices were not known.
-    std::function<void(const std::string& resource, const ClaimPreparer::ClaimEnd& end)>
-        on_claim_end = [](const std::string&, const ClaimPreparer::ClaimEnd&) {};
-    /// A call of the kubelet has ended, with its gRPC status in capitals.
-    std::function<void(DriverRpc rpc, const std::string& code)> on_rpc = [](DriverRpc,
-                                                                            const std::string&) {};
-    std::function<void(int open)> on_health_streams = [](int) {};
     /// See DriverEndpoint::Events.
     std::function<void(const std::string& reason)> on_dead = [](const std::string&) {};
   };
-  /// The parts of a resource that claims use.
-  struct Resource {
+  /// Receives what the service reports about a resource. Implemented by its controller.
+  class Resource {
+   public:
+    virtual void OnStaleList() = 0;  ///< a listed device cannot be used: scan again
+    /// The IDs of the devices that claims hold have changed.
+    virtual void OnHeld(const std::set<std::string>& ids) = 0;
+    virtual void OnReady(bool ready) = 0;  ///< StateOf the resource has changed
+
+   protected:
+    ~Resource() = default;
+  };
+  /// The parts of a resource that the service uses. No pointer is null.
+  struct Parts {
+    Resource* resource;  ///< valid until Remove
     std::shared_ptr<HookRunner> hooks;
     std::shared_ptr<HostLookups> lookups;
-    std::function<void()> on_stale_list;  ///< a listed device cannot be used: scan again
-    /// The IDs of the devices that claims hold have changed.
-    std::function<void(const std::set<std::string>& ids)> on_held;
-    std::function<void(bool accepted)>
-        on_registration;             ///< the kubelet registered the driver or not
-    std::function<void()> on_state;  ///< StateOf the resource has changed
+    std::shared_ptr<ResourceObserver> observer;
   };
 
   /// Fails with kInvalid if the names or paths of the instance are not valid.
@@ -82,7 +83,7 @@ class DraService {
   void SetNames(std::set<std::string> resources);
 
   /// Adds a resource whose name is set; its snapshots follow.
-  void Add(const std::string& name, Resource resource);
+  void Add(const std::string& name, Parts parts);
   void Publish(const std::string& name, std::shared_ptr<const Snapshot> snapshot);
   /// Claims of the resource cannot be prepared any more, and no function of it is called.
   void Remove(const std::string& name);
@@ -115,23 +116,20 @@ class DraService {
   void End(std::function<void()> done);
 
  private:
-  class Observer;
   struct Served {
-    Resource parts;
+    Parts parts;
     std::shared_ptr<const NamedDevices> devices;  ///< null before the first snapshot
     /// The same, but devices that moved while a claim has them are unhealthy.
     std::shared_ptr<const NamedDevices> shown;
-    DeviceIds held;                                      ///< by claims
-    DraPoolStatus published = {};                        ///< the part that ComputePool knows
-    std::shared_ptr<const PoolHealth> health = nullptr;  ///< null before the first snapshot
-    State reported = {};                                 ///< as last passed to on_state
+    DeviceIds held;             ///< by claims
+    DraPoolStatus wanted = {};  ///< the part that ComputePool knows
+    State reported = {};        ///< to the resource
   };
 
   DraService(const Dependencies& deps, Options options, std::string directory, Events events);
   Subscription RequestClaim(const ClaimKey& claim, std::function<void(Result<std::string>)> done);
   ServedResources Resources() const;
-  std::optional<PublishedPool> PoolOf(const Served& served) const;
-  std::optional<PublishedPool> PoolOf(const std::string& pool) const;
+  std::optional<WantedPool> PoolOf(const std::string& pool) const;
   void ComputePoolOf(const std::string& name, Served& served);
   void ComputeAllPools();
   void OnRegistration(const Status& status);

@@ -6,7 +6,7 @@
 
 namespace patchbay {
 
-DraPoolStatus StatusOfPool(const PublishedPool& pool, const NamedDevices& devices) {
+DraPoolStatus StatusOfPool(const WantedPool& pool, const NamedDevices& devices) {
   DraPoolStatus status{.pool = pool.name};
   status.devices = pool.devices.size();
   status.not_served = pool.not_served;

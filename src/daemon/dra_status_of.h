@@ -1,7 +1,7 @@
 #pragma once
 
 #include "dra/claim_record.h"
-#include "dra/published_pool.h"
+#include "dra/wanted_pool.h"
 #include "status/dra_status.h"
 
 namespace patchbay {
@@ -10,7 +10,7 @@ namespace patchbay {
 
 /// Returns what `pool` determines: devices, taints by the IDs of `devices`, problems, and the
 /// reason if the resource is not served. What the API server has is not set.
-DraPoolStatus StatusOfPool(const PublishedPool& pool, const NamedDevices& devices);
+DraPoolStatus StatusOfPool(const WantedPool& pool, const NamedDevices& devices);
 
 DraClaimStatus StatusOfClaim(const PreparedClaim& prepared);
 

@@ -31,32 +31,31 @@ ResourceController::ResourceController(const Dependencies& deps, Entry entry,
           [observer = observer_](Hook hook, bool success, std::chrono::nanoseconds duration) {
             observer->OnHook(hook, success, duration);
           },
-          deps_.plugin.log, cancellation_, deps_.host)),
-      server_(MakeServer()) {
+          deps_.plugin.log, cancellation_, deps_.host)) {
+  StartServer();
   SetParts();
 }
 
-ResourceController::Server ResourceController::MakeServer() {
-  if (entry_.spec->api == Api::kDra) {
-    return Server(std::in_place_type<DraResource>, *deps_.dra, entry_.spec->name, observer_, hooks_,
-                  deps_.plugin.allocation,
-                  DraResource::Events{
-                      // Claims that are being prepared can have it longer than this object lives.
-                      .on_stale = lifetime_.Guard([this] { Scan(); }),
-                      .on_held = [this](const std::set<std::string>& ids) { OnClaimed(ids); },
-                      .on_state = [this] { events_.on_registered(); }});
+ResourceController::~ResourceController() {
+  if (is_dra() && !ended_) deps_.dra->Remove(name());
+}
+
+void ResourceController::StartServer() {
+  if (is_dra()) {
+    deps_.dra->Add(
+        name(), {this, hooks_, std::make_shared<HostLookups>(deps_.plugin.allocation), observer_});
+    return;
   }
-  return Server(std::in_place_type<ResourcePlugin>, deps_.plugin, entry_.spec->name, observer_,
-                hooks_,
-                std::make_shared<const DeviceUsage>(
-                    deps_.plugin.loop, deps_.pod_resources,
-                    lifetime_.Guard([this](const std::set<std::string>& devices) {
-                      if (release_hooks_) release_hooks_->OnUnverifiedStart(devices);
-                    })),
-                ResourcePlugin::Events{.on_stale = [this] { Scan(); },
-                                       .check_directory = events_.check_directory,
-                                       .on_registered = [this](bool) { events_.on_registered(); },
-                                       .on_kubelet_answers = events_.on_kubelet_answers});
+  plugin_.emplace(deps_.plugin, name(), observer_, hooks_,
+                  std::make_shared<const DeviceUsage>(
+                      deps_.plugin.loop, deps_.pod_resources,
+                      lifetime_.Guard([this](const std::set<std::string>& devices) {
+                        if (release_hooks_) release_hooks_->OnUnverifiedStart(devices);
+                      })),
+                  ResourcePlugin::Events{.on_stale = [this] { Scan(); },
+                                         .check_directory = events_.check_directory,
+                                         .on_registered = [this](bool) { events_.on_registered(); },
+                                         .on_kubelet_answers = events_.on_kubelet_answers});
 }
 
 /// The optional parts of an entry.
@@ -131,12 +130,12 @@ std::string ResourceController::WhyNotRegistered() const {
 
 void ResourceController::OnKubelet(std::uint64_t epoch) {
   kubelet_ = epoch;
-  if (auto* plugin = Plugin(); plugin != nullptr && published_) plugin->OnKubelet(epoch);
+  if (plugin_ && published_) plugin_->OnKubelet(epoch);
 }
 
 void ResourceController::OnKubeletLost() {
   kubelet_.reset();
-  if (auto* plugin = Plugin()) plugin->OnKubeletLost();
+  if (plugin_) plugin_->OnKubeletLost();
 }
 
 void ResourceController::OnHolders(const HoldersReport& report) {
@@ -150,11 +149,15 @@ void ResourceController::OnHolders(const HoldersReport& report) {
 }
 
 /// A claim holds its devices from before its pod starts until it is released.
-void ResourceController::OnClaimed(const std::set<std::string>& devices) {
-  if (ended_) return;
+void ResourceController::OnHeld(const std::set<std::string>& devices) {
   claimed_ = devices.size();
   if (inventory_.SetClaimed(devices, deps_.plugin.loop.Now())) return Publish(true);
   AwaitExpiry();
+}
+
+void ResourceController::OnReady(bool ready) {
+  is_ready_ = ready;
+  events_.on_registered();
 }
 
 void ResourceController::SetUsage(PodUsage usage) {
@@ -180,16 +183,22 @@ bool ResourceController::DependsOnSysfs() const {
 void ResourceController::End(std::function<void()> done) {
   EndParts();
   cancellation_->Trigger();
-  std::visit([&](auto& server) { server.End(AfterPrograms(std::move(done))); }, server_);
+  unused_ = Subscription();
+  auto end = AfterPrograms(std::move(done));
+  if (plugin_) return plugin_->End(std::move(end));
+  end();
 }
 
 void ResourceController::Drain(std::function<void()> done) {
   EndParts();
-  std::visit([&](auto& server) { server.Drain(AfterPrograms(std::move(done))); }, server_);
+  auto end = AfterPrograms(std::move(done));
+  if (plugin_) return plugin_->Drain(std::move(end));
+  // The hooks of claims run to their end. The service deletes the slices.
+  unused_ = deps_.dra->AwaitUnused(name(), std::move(end));
 }
 
 void ResourceController::EndParts() {
-  ended_ = true;
+  if (!std::exchange(ended_, true) && is_dra()) deps_.dra->Remove(name());
   prober_.reset();
   release_hooks_.reset();
   pending_health_ = Subscription();
@@ -263,9 +272,14 @@ void ResourceController::Publish(bool devices_changed) {
   const bool first = published_ == nullptr;
   LogDeviceChanges(deps_.plugin.log, published_.get(), *inventory_.snapshot());
   published_ = inventory_.snapshot();
-  std::visit([&](auto& server) { server.Publish(published_); }, server_);
+  if (plugin_) {
+    plugin_->Publish(published_);
+  } else {
+    observer_->OnSnapshot(published_);
+    deps_.dra->Publish(name(), published_);
+  }
   events_.on_published();
-  if (auto* plugin = Plugin(); plugin != nullptr && first && kubelet_) plugin->OnKubelet(*kubelet_);
+  if (plugin_ && first && kubelet_) plugin_->OnKubelet(*kubelet_);
   throttle_.OnPublished(std::chrono::steady_clock::now() - start, deps_.plugin.loop.Now());
 }
 

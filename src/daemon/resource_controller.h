@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
-#include <variant>
 
-#include "daemon/dra_resource.h"
+#include "daemon/dra_service.h"
 #include "daemon/publish_throttle.h"
 #include "daemon/release_hooks.h"
 #include "daemon/scan_scheduler.h"
@@ -25,7 +25,7 @@ namespace patchbay {
 /// decide when.
 ///
 /// Belongs to the loop thread; scans run and watches are added in the pools.
-class ResourceController {
+class ResourceController final : private DraService::Resource {
  public:
   /// They outlive the controller.
   struct Dependencies {
@@ -60,6 +60,7 @@ class ResourceController {
   ResourceController(const Dependencies& deps, Entry entry,
                      std::shared_ptr<const Cancellation> cancellation,
                      std::shared_ptr<ResourceObserver> observer, Events events);
+  ~ResourceController();
   ResourceController(const ResourceController&) = delete;
   ResourceController& operator=(const ResourceController&) = delete;
 
@@ -92,7 +93,7 @@ class ResourceController {
   void OnKubeletLost();
   /// Checks at `asked` found these sockets: a missing one of this resource is replaced.
   void CheckSocket(const PluginSockets& sockets, Loop::Time asked) {
-    if (auto* plugin = Plugin()) plugin->CheckSocket(sockets, asked);
+    if (plugin_) plugin_->CheckSocket(sockets, asked);
   }
 
   /// The kubelet reported the holders of the units, by the advertised IDs.
@@ -113,9 +114,7 @@ class ResourceController {
     return std::max(claimed_, usage_ ? usage_->holders.size() : std::size_t{0});
   }
   /// Returns whether pods can get the devices.
-  bool registered() const {
-    return std::visit([](const auto& server) { return server.registered(); }, server_);
-  }
+  bool registered() const { return plugin_ ? plugin_->registered() : is_ready_; }
   /// Returns why not, to follow the name of the resource.
   std::string WhyNotRegistered() const;
   /// Null before the first scan.
@@ -132,11 +131,10 @@ class ResourceController {
     MatchSummaries explanation = {};  ///< if it was requested
     Status groups = {};               ///< of ProvideGroups
   };
-  using Server = std::variant<ResourcePlugin, DraResource>;
-
-  Server MakeServer();
-  ResourcePlugin* Plugin() { return std::get_if<ResourcePlugin>(&server_); }
-  void OnClaimed(const std::set<std::string>& devices);
+  void OnStaleList() override { Scan(); }
+  void OnHeld(const std::set<std::string>& devices) override;
+  void OnReady(bool ready) override;
+  void StartServer();
   const Entry& Wanted() const { return next_ ? *next_ : entry_; }
   void ApplyNext();
   void SetParts();
@@ -171,7 +169,9 @@ class ResourceController {
   std::optional<Prober> prober_;  ///< if the resource has a probe
   const std::shared_ptr<HookRunner> hooks_;
   std::optional<ReleaseHooks> release_hooks_;  ///< if it has a release hook
-  Server server_;                              ///< of the API that the resource has
+  std::optional<ResourcePlugin> plugin_;       ///< unless the DraService serves the resource
+  bool is_ready_ = false;                      ///< if it does
+  Subscription unused_;                        ///< the same: ends a drain
   std::set<std::string> directories_;
   /// The directories watched when the last scan began, without a change since.
   std::set<std::string> unchanged_dirs_;

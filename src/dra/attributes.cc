@@ -46,70 +46,50 @@ constexpr AutomaticAttribute kAutomatic[] = {
     {"pcie_root", "resource.kubernetes.io/pcieRoot", IsPcieRoot},
 };
 
-/// Collects the attributes of one device.
-class AttributeBuilder {
- public:
-  explicit AttributeBuilder(std::size_t max_attributes) : max_attributes_(max_attributes) {}
-
-  void Add(std::string_view name, AttributeValue value) {
-    const bool is_new = !result_.values.contains(name);
-    if (is_new && result_.values.size() >= max_attributes_) {
-      return Report(name, Format("the device has {} attributes already, and the API server accepts "
-                                 "no more; define fewer",
-                                 max_attributes_));
-    }
-    result_.values.insert_or_assign(std::string(name), std::move(value));
-  }
-
-  void AddAutomatic(const AutomaticAttribute& row, std::string_view text) {
-    if (text.empty()) return;
-    auto value = ParseAttribute(AttributeType::kString, std::string(text));
-    if (!value) return Report(row.name, std::move(value).error().message);
-    if (!row.is_valid(text)) {
-      return Report(row.name, Format("\"{}\" does not have the form of this attribute", text));
-    }
-    Add(row.name, *std::move(value));
-  }
-
-  void AddSpecified(const AttributeSpec& spec, const Variables& variables) {
-    const auto text = spec.value.Render(variables);
-    if (!text) return Report(spec.name, Printable(text.error().message));
-    auto value = ParseAttribute(spec.type, *text);
-    if (!value) return Report(spec.name, std::move(value).error().message);
-    Add(spec.name, std::move(*value));
-  }
-
-  DeviceAttributes Build() && {
-    result_.values.shrink_to_fit();
-    return std::move(result_);
-  }
-
- private:
-  void Report(std::string_view name, std::string reason) {
-    result_.problems.push_back({std::string(name), std::move(reason)});
-  }
-
-  const std::size_t max_attributes_;
-  DeviceAttributes result_;
-};
-
 }  // namespace
 
 DeviceAttributes AttributesOf(const AttributeInput& input, std::span<const AttributeSpec> specs) {
-  AttributeBuilder builder(input.max_attributes);
+  DeviceAttributes result;
+  const auto add = [&](std::string_view name, Result<AttributeValue> value) {
+    const bool has_room =
+        result.values.size() < input.max_attributes || result.values.contains(name);
+    if (value && has_room) {
+      result.values.insert_or_assign(std::string(name), *std::move(value));
+      return;
+    }
+    std::string reason =
+        value ? Format(
+                    "the device has {} attributes already, and the API server accepts no more; "
+                    "define fewer",
+                    input.max_attributes)
+              : std::move(value).error().message;
+    result.problems.push_back({std::string(name), std::move(reason)});
+  };
   Variables variables = VariablesOf(input.device, input.resource, input.node_name);
   variables.id = input.device.id;
   for (const AutomaticAttribute& row : kAutomatic) {
-    const auto value = variables.Find(row.variable);
-    if (!value) continue;
-    if (const auto* number = std::get_if<std::int64_t>(&*value)) {
-      builder.Add(row.name, *number);
-    } else {
-      builder.AddAutomatic(row, std::get<std::string_view>(*value));
+    const auto variable = variables.Find(row.variable);
+    if (!variable) continue;
+    if (const auto* number = std::get_if<std::int64_t>(&*variable)) {
+      add(row.name, AttributeValue(*number));
+      continue;
     }
+    const auto text = std::get<std::string_view>(*variable);
+    if (text.empty()) continue;
+    auto value = ParseAttribute(AttributeType::kString, std::string(text));
+    if (value && !row.is_valid(text)) {
+      value = Fail(ErrorKind::kInvalid,
+                   Format("\"{}\" does not have the form of this attribute", text));
+    }
+    add(row.name, std::move(value));
   }
-  for (const AttributeSpec& spec : specs) builder.AddSpecified(spec, variables);
-  return std::move(builder).Build();
+  for (const AttributeSpec& spec : specs) {
+    const auto text = spec.value.Render(variables);
+    add(spec.name, text ? ParseAttribute(spec.type, *text)
+                        : Fail(ErrorKind::kInvalid, Printable(text.error().message)));
+  }
+  result.values.shrink_to_fit();
+  return result;
 }
 
 }  // namespace patchbay

@@ -15,8 +15,8 @@
 #include "base/diagnostics.h"
 #include "base/escape.h"
 #include "base/format.h"
-#include "dra/json_fields.h"
-#include "dra/resource_slice.h"
+#include "base/json.h"
+#include "dra/slice_json.h"
 #include "model/template_shape.h"
 #include "model/validators.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "dra/claim.h"
-#include "dra/published_pool.h"
+#include "dra/wanted_pool.h"
 
 namespace patchbay {
 

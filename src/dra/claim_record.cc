@@ -12,7 +12,7 @@
 
 #include "base/format.h"
 #include "base/hash.h"
-#include "dra/json_fields.h"
+#include "base/json.h"
 
 namespace patchbay {
 namespace {

@@ -56,16 +56,17 @@ std::string Shorten(std::string_view text, std::string_view separators, std::siz
 
 }  // namespace
 
-bool IsPoolName(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxSubdomain && Labels(text, "./") == text;
-}
-
 std::string SliceDeviceName(std::string_view device_id) {
   return Shorten(device_id, "", kMaxLabel);
 }
 
 std::string PoolName(std::string_view node_name, std::string_view resource) {
   return Shorten(Format("{}/{}", node_name, resource), "./", kMaxSubdomain);
+}
+
+std::string DeviceClassName(std::string_view resource) {
+  const auto slash = resource.find('/');
+  return Format("{}.{}", SliceDeviceName(resource.substr(slash + 1)), resource.substr(0, slash));
 }
 
 }  // namespace patchbay

@@ -17,7 +17,6 @@
 
 #include "base/format.h"
 #include "base/path.h"
-#include "dra/registration_service.h"
 #include "rpc/socket_file.h"
 
 namespace patchbay {
@@ -87,58 +86,51 @@ Status CheckReplaceable(const std::string& socket) {
                      socket));
 }
 
+/// Returns whether the socket does not exist or is another one than that with this identity.
+bool IsLost(const std::string& socket, const std::optional<std::string>& id) {
+  const auto now = SocketIdentity(socket);
+  return !now || now != id;
+}
+
 }  // namespace
 
-/// The input of the job that starts servers. It owns all that it uses.
-struct DriverEndpoint::StartRequest {
-  std::shared_ptr<RpcServer> rpc;
-  DriverInstance instance;
-  DriverSockets sockets;
-  DriverServer::Backend backend;
-  std::shared_ptr<const HealthList> health;
-  OnDriverRegistration on_status;
-  std::shared_ptr<Servers> old;  ///< to stop first
-
-  Status Run(Servers& servers, std::vector<std::string>& swept) const {
-    old->registration.reset();
-    old->driver.reset();
-    TRY(CheckRegistry(sockets.registry));
-    TRY(CreateDataDir(sockets.data));
-    swept = SweepStaleSockets(instance, sockets);
-    TRY(CheckReplaceable(sockets.dra));
-    servers.driver = TRY(DriverServer::Start(rpc, sockets.dra, backend, health));
-    TRY(CheckReplaceable(sockets.registration));
-    servers.registration = TRY(UnixServer::Start(
-        rpc, sockets.registration,
-        RegistrationHandlers(instance.driver, sockets.dra, backend.observer, on_status)));
-    servers.ids = IdsOf(sockets);
-    return {};
+/// The running servers of an endpoint. The kubelet finds `registration`, which is started last and
+/// stopped first.
+struct DriverEndpoint::Servers {
+  explicit Servers(HealthStreams::Events events) : streams(std::move(events)) {}
+  /// Stops both and removes their sockets; blocks for some milliseconds.
+  ~Servers() {
+    registration.reset();
+    streams.Close();
   }
+  Servers(const Servers&) = delete;
+  Servers& operator=(const Servers&) = delete;
+
+  /// Begins the grace period of pending calls.
+  void BeginStop() {
+    streams.Close();
+    driver->BeginStop();
+  }
+
+  HealthStreams streams;
+  std::unique_ptr<UnixServer> driver;
+  std::unique_ptr<UnixServer> registration;
+  /// The identities of their sockets when both were started, see SocketIdentity.
+  std::optional<std::string> driver_id;
+  std::optional<std::string> registration_id;
 };
 
-/// The result of that job.
+/// The result of the job that starts servers.
 struct DriverEndpoint::Started {
-  Servers servers;
+  std::unique_ptr<Servers> servers;
   std::vector<std::string> swept;
-  std::shared_ptr<const HealthList> health;  ///< the list that the servers began with
   Status status;
   std::optional<std::string> removed_mount;  ///< the reason of the failure, if it is one
 };
 
-Result<std::unique_ptr<DriverEndpoint>> DriverEndpoint::Create(const Dependencies& deps,
-                                                               const DriverInstance& instance,
-                                                               DriverServer::Backend backend,
-                                                               Events events) {
-  DriverSockets sockets = TRY(SocketsOf(instance));
-  backend.driver = instance.driver;
-  return std::unique_ptr<DriverEndpoint>(new DriverEndpoint(deps, instance, std::move(sockets),
-                                                            std::move(backend), std::move(events)));
-}
-
-DriverEndpoint::DriverEndpoint(const Dependencies& deps, DriverInstance instance,
-                               DriverSockets sockets, DriverServer::Backend backend, Events events)
+DriverEndpoint::DriverEndpoint(const Dependencies& deps, DriverSockets sockets,
+                               DriverBackend backend, Events events)
     : deps_(deps),
-      instance_(std::move(instance)),
       sockets_(std::move(sockets)),
       backend_(std::move(backend)),
       events_(std::move(events)) {}
@@ -152,10 +144,6 @@ void DriverEndpoint::Start() {
   StartServers();
 }
 
-DriverEndpoint::SocketIds DriverEndpoint::IdsOf(const DriverSockets& sockets) {
-  return {SocketIdentity(sockets.dra), SocketIdentity(sockets.registration)};
-}
-
 void DriverEndpoint::BeginJob() {
   is_busy_ = true;
   check_ = Subscription();
@@ -164,8 +152,8 @@ void DriverEndpoint::BeginJob() {
     const std::string reason = Format("{} or {} is not responding; check the file systems there",
                                       sockets_.data, sockets_.registry);
     deps_.log.Warning("driver sockets cannot be accessed",
-                      {{"driver", instance_.driver}, {"reason", reason}});
-    backend_.observer->OnSockets(Fail(ErrorKind::kUnavailable, reason));
+                      {{"driver", backend_.driver}, {"reason", reason}});
+    events_.on_sockets(Fail(ErrorKind::kUnavailable, reason));
   });
 }
 
@@ -178,32 +166,45 @@ bool DriverEndpoint::EndJob() {
   return false;
 }
 
+/// Returns a function for any thread that calls `function` on the loop, unless the endpoint was
+/// destroyed.
+template <class Function>
+auto DriverEndpoint::OnLoop(Function function) {
+  return [&loop = deps_.loop, guarded = lifetime_.Guard(std::move(function))](const auto& value) {
+    loop.Post([guarded, value]() mutable { guarded(value); });
+  };
+}
+
 /// Stops the servers that run, and starts both.
 void DriverEndpoint::StartServers() {
   BeginJob();
-  is_serving_ = false;
-  if (servers_.driver) servers_.driver->BeginStop();
-  auto on_registration = lifetime_.Guard([this](const Status& status) { OnRegistration(status); });
-  StartRequest request{
-      deps_.rpc,
-      instance_,
-      sockets_,
-      backend_,
-      health_,
-      [&loop = deps_.loop, on_registration](const Status& status) {
-        loop.Post([on_registration, status]() mutable { on_registration(status); });
-      },
-      std::make_shared<Servers>(std::exchange(servers_, {}))};
+  if (servers_) servers_->BeginStop();
+  const auto on_registration = OnLoop([this](const Status& status) { OnRegistration(status); });
+  const auto on_streams = OnLoop([this](int open) { events_.on_health_streams(open); });
+  const auto start = [rpc = deps_.rpc, sockets = sockets_, backend = backend_, on_registration,
+                      on_streams](Started& started) -> Status {
+    TRY(CheckRegistry(sockets.registry));
+    TRY(CreateDataDir(sockets.data));
+    started.swept = SweepStaleSockets(backend.driver, sockets);
+    auto servers = std::make_unique<Servers>(HealthStreamEvents(backend.observer, on_streams));
+    TRY(CheckReplaceable(sockets.dra));
+    servers->driver =
+        TRY(UnixServer::Start(rpc, sockets.dra, DriverHandlers(backend, servers->streams)));
+    TRY(CheckReplaceable(sockets.registration));
+    servers->registration = TRY(UnixServer::Start(
+        rpc, sockets.registration, RegistrationHandlers(backend, sockets.dra, on_registration)));
+    servers->driver_id = SocketIdentity(sockets.dra);
+    servers->registration_id = SocketIdentity(sockets.registration);
+    started.servers = std::move(servers);
+    return {};
+  };
   deps_.pool.Run(
       deps_.loop,
-      [request = std::move(request)] {
+      [start, sockets = sockets_, old = std::shared_ptr<Servers>(std::move(servers_))]() mutable {
+        old.reset();
         auto started = std::make_shared<Started>();
-        started->health = request.health;
-        started->status = request.Run(started->servers, started->swept);
-        if (!started->status) {
-          started->servers = {};
-          started->removed_mount = RemovedMountOf(request.sockets);
-        }
+        started->status = start(*started);
+        if (!started->status) started->removed_mount = RemovedMountOf(sockets);
         return started;
       },
       lifetime_.Guard([this](const std::shared_ptr<Started>& started) { OnStarted(*started); }));
@@ -218,57 +219,54 @@ void DriverEndpoint::OnStarted(Started& started) {
   is_hanging_ = false;
   if (started.removed_mount) {
     const std::string reason = RemovedMountReason(*started.removed_mount);
-    backend_.observer->OnSockets(Fail(ErrorKind::kPrecondition, reason));
+    events_.on_sockets(Fail(ErrorKind::kPrecondition, reason));
     return events_.on_dead(reason);
   }
-  if (!started.status) return OnFailure(started.status.error());
-  if (health_ != started.health) servers_.driver->OfferHealth(health_);
-  is_serving_ = true;
+  if (!started.status) {
+    const std::string& reason = started.status.error().message;
+    if (std::exchange(last_failure_, reason) != reason) {
+      deps_.log.Warning("driver sockets cannot be created; retrying",
+                        {{"driver", backend_.driver}, {"reason", reason}});
+    }
+    check_ = deps_.loop.After(kCheckInterval, [this] { StartServers(); });
+    return events_.on_sockets(started.status);
+  }
+  servers_->streams.Offer(health_);
   last_failure_.clear();
   deps_.log.Info("driver sockets created; the kubelet can register the driver",
-                 {{"driver", instance_.driver}, {"socket", sockets_.registration}});
-  backend_.observer->OnSockets({});
-  ScheduleCheck();
-}
-
-void DriverEndpoint::OnFailure(const Error& error) {
-  backend_.observer->OnSockets(Failure(error));
-  if (last_failure_ != error.message) {
-    last_failure_ = error.message;
-    deps_.log.Warning("driver sockets cannot be created; retrying",
-                      {{"driver", instance_.driver}, {"reason", error.message}});
-  }
-  check_ = deps_.loop.After(kCheckInterval, [this] { StartServers(); });
+                 {{"driver", backend_.driver}, {"socket", sockets_.registration}});
+  check_ = deps_.loop.After(kCheckInterval, [this] { CheckSockets(); });
+  events_.on_sockets({});
 }
 
 void DriverEndpoint::CheckSockets() {
   BeginJob();
   deps_.pool.Run(
-      deps_.loop, [sockets = sockets_] { return IdsOf(sockets); },
-      lifetime_.Guard([this](const SocketIds& found) { OnChecked(found); }));
+      deps_.loop,
+      [sockets = sockets_, driver = servers_->driver_id, registration = servers_->registration_id] {
+        if (IsLost(sockets.dra, driver)) return sockets.dra;
+        return IsLost(sockets.registration, registration) ? sockets.registration : "";
+      },
+      lifetime_.Guard([this](const std::string& lost) { OnChecked(lost); }));
 }
 
-void DriverEndpoint::OnChecked(const SocketIds& found) {
+void DriverEndpoint::OnChecked(const std::string& lost) {
   if (!EndJob()) return;
-  if (found.dra && found.registration && found == servers_.ids) {
-    if (std::exchange(is_hanging_, false)) backend_.observer->OnSockets({});
-    return ScheduleCheck();
+  if (lost.empty()) {
+    check_ = deps_.loop.After(kCheckInterval, [this] { CheckSockets(); });
+    if (std::exchange(is_hanging_, false)) events_.on_sockets({});
+    return;
   }
-  const std::string& lost = found.dra == servers_.ids.dra ? sockets_.registration : sockets_.dra;
   deps_.log.Warning("driver socket was deleted; creating it again",
-                    {{"driver", instance_.driver}, {"socket", lost}});
-  backend_.observer->OnSockets(Fail(
-      ErrorKind::kUnavailable, Format("{} was deleted; check what deletes sockets there", lost)));
+                    {{"driver", backend_.driver}, {"socket", lost}});
+  events_.on_sockets(Fail(ErrorKind::kUnavailable,
+                          Format("{} was deleted; check what deletes sockets there", lost)));
   StartServers();
-}
-
-void DriverEndpoint::ScheduleCheck() {
-  check_ = deps_.loop.After(kCheckInterval, [this] { CheckSockets(); });
 }
 
 void DriverEndpoint::ScheduleResend() {
   resend_ = deps_.loop.After(kHealthResendInterval, [this] {
-    if (servers_.driver) servers_.driver->ResendHealth();
+    if (servers_) servers_->streams.Resend();
     ScheduleResend();
   });
 }
@@ -277,25 +275,27 @@ void DriverEndpoint::OnRegistration(const Status& status) {
   if (on_ended_ || has_ended_) return;
   if (status) {
     last_rejection_.clear();
-    deps_.log.Info("driver registered", {{"driver", instance_.driver}});
-    return events_.on_registered();
+    deps_.log.Info("driver registered", {{"driver", backend_.driver}});
+  } else if (std::exchange(last_rejection_, status.error().message) != status.error().message) {
+    deps_.log.Warning("the kubelet rejected the driver; it tries again by itself",
+                      {{"driver", backend_.driver}, {"reason", status.error().message}});
   }
-  if (std::exchange(last_rejection_, status.error().message) == status.error().message) return;
-  deps_.log.Warning("the kubelet rejected the driver; it tries again by itself",
-                    {{"driver", instance_.driver}, {"reason", status.error().message}});
+  events_.on_registration(status);
 }
 
 void DriverEndpoint::PublishHealth(HealthList health) {
-  HealthFit fit = FitHealth(std::move(health));
-  if (fit.left_out > 0 && fit.left_out != left_out_) {
+  const std::size_t left_out = FitHealth(health);
+  if (left_out > 0 && left_out != left_out_) {
+    std::size_t devices = 0;
+    for (const PoolHealth& pool : health) devices += pool.devices.size();
     deps_.log.Error(
         "the health of devices is too long for the kubelet and was truncated; split the resource",
-        {{"driver", instance_.driver}, {"devices", fit.list.size()}, {"left_out", fit.left_out}});
+        {{"driver", backend_.driver}, {"devices", devices}, {"left_out", left_out}});
   }
-  left_out_ = fit.left_out;
-  if (health_ && *health_ == fit.list) return;
-  health_ = std::make_shared<const HealthList>(std::move(fit.list));
-  if (servers_.driver) servers_.driver->OfferHealth(health_);
+  left_out_ = left_out;
+  if (health_ && *health_ == health) return;
+  health_ = std::make_shared<const HealthList>(std::move(health));
+  if (servers_) servers_->streams.Offer(health_);
 }
 
 void DriverEndpoint::End(std::function<void()> done) {
@@ -304,7 +304,6 @@ void DriverEndpoint::End(std::function<void()> done) {
     return;
   }
   has_ended_ = true;
-  is_serving_ = false;
   check_ = Subscription();
   resend_ = Subscription();
   StopServers(lifetime_.Guard([done = std::move(done)] { done(); }));
@@ -312,13 +311,11 @@ void DriverEndpoint::End(std::function<void()> done) {
 
 /// Stops the servers that run in the pool, then calls `then` on the loop.
 void DriverEndpoint::StopServers(std::function<void()> then) {
-  if (servers_.driver) servers_.driver->BeginStop();
-  auto stopping = std::make_shared<Servers>(std::exchange(servers_, {}));
+  if (servers_) servers_->BeginStop();
   deps_.pool.Run(
       deps_.loop,
-      [stopping = std::move(stopping)] {
-        stopping->registration.reset();
-        stopping->driver.reset();
+      [stopping = std::shared_ptr<Servers>(std::move(servers_))]() mutable {
+        stopping.reset();
         return true;
       },
       [then = std::move(then)](bool) { then(); });

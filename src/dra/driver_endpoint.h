@@ -8,9 +8,8 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "dra/driver_server.h"
+#include "dra/driver_handlers.h"
 #include "dra/driver_sockets.h"
-#include "dra/health_list.h"
 #include "os/loop.h"
 #include "os/thread_pool.h"
 #include "rpc/unix_server.h"
@@ -38,19 +37,18 @@ class DriverEndpoint {
 
   /// Called on the loop.
   struct Events {
-    /// The kubelet registered the driver. It may have deleted the slices of the driver before.
-    std::function<void()> on_registered = [] {};
+    /// The kubelet registered the driver, and may have deleted its slices before, or why not.
+    std::function<void(const Status& status)> on_registration = [](const Status&) {};
+    /// The sockets were created, or cannot be.
+    std::function<void(const Status& status)> on_sockets = [](const Status&) {};
+    std::function<void(int open)> on_health_streams = [](int) {};
     /// A directory was removed under a mount, see IsRemovedMount. Nothing is served any more: the
     /// process must be restarted.
     std::function<void(const std::string& reason)> on_dead = [](const std::string&) {};
   };
 
-  /// Fails with kInvalid if the names in `instance` are not valid or its paths are too long.
-  /// `backend` is for the calls; its driver is that of `instance`.
-  static Result<std::unique_ptr<DriverEndpoint>> Create(const Dependencies& deps,
-                                                        const DriverInstance& instance,
-                                                        DriverServer::Backend backend,
-                                                        Events events);
+  DriverEndpoint(const Dependencies& deps, DriverSockets sockets, DriverBackend backend,
+                 Events events);
   /// Stops running servers in the pool. To know when they have stopped, call End first.
   ~DriverEndpoint();
   DriverEndpoint(const DriverEndpoint&) = delete;
@@ -67,47 +65,28 @@ class DriverEndpoint {
   void End(std::function<void()> done);
 
   const DriverSockets& sockets() const { return sockets_; }
-  /// Returns whether both sockets exist, as of the last check.
-  bool is_serving() const { return is_serving_; }
 
  private:
-  /// The identities of the sockets, see SocketIdentity; nothing for a missing one.
-  struct SocketIds {
-    std::optional<std::string> dra;
-    std::optional<std::string> registration;
-    bool operator==(const SocketIds&) const = default;
-  };
-  /// The running servers, both or none. `registration` is stopped first and started last.
-  struct Servers {
-    std::unique_ptr<DriverServer> driver;
-    std::unique_ptr<UnixServer> registration;
-    SocketIds ids;  ///< of their sockets, read when both were started
-  };
+  struct Servers;
   struct Started;
-  struct StartRequest;
 
-  DriverEndpoint(const Dependencies& deps, DriverInstance instance, DriverSockets sockets,
-                 DriverServer::Backend backend, Events events);
-  static SocketIds IdsOf(const DriverSockets& sockets);
+  template <class Function>
+  auto OnLoop(Function function);
   void BeginJob();
   bool EndJob();
   void StartServers();
   void OnStarted(Started& started);
-  void OnFailure(const Error& error);
   void CheckSockets();
-  void OnChecked(const SocketIds& found);
-  void ScheduleCheck();
+  void OnChecked(const std::string& lost);
   void ScheduleResend();
   void OnRegistration(const Status& status);
   void StopServers(std::function<void()> then);
 
   const Dependencies deps_;
-  const DriverInstance instance_;
   const DriverSockets sockets_;
-  const DriverServer::Backend backend_;
+  const DriverBackend backend_;
   const Events events_;
-  Servers servers_;
-  bool is_serving_ = false;     ///< both servers run
+  std::unique_ptr<Servers> servers_;  ///< null unless both run
   bool is_busy_ = false;        ///< a job that starts servers or checks sockets is in the pool
   bool is_hanging_ = false;     ///< that job exceeded its limit
   std::string last_failure_;    ///< of a start, since the last one that succeeded

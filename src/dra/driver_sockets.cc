@@ -100,21 +100,18 @@ bool IsRegistrationSocketOf(std::string_view driver, std::string_view name) {
          IsOfAPod(std::string(driver) + "-", name, kRegistrationEnd);
 }
 
-bool IsDraSocket(std::string_view name) {
-  return name == "dra.sock" || IsOfAPod(kDraStart, name, kSocketEnd);
-}
-
-std::vector<std::string> SweepStaleSockets(const DriverInstance& instance,
-                                           const DriverSockets& sockets) {
+std::vector<std::string> SweepStaleSockets(std::string_view driver, const DriverSockets& sockets) {
   std::vector<std::string> removed;
   const auto remove_if_stale = [&](const std::string& path) {
     if (!MayBeBound(path) && unlink(path.c_str()) == 0) removed.push_back(path);
   };
   ForEachSocket(sockets.data, [&](const std::string& name, const std::string& path) {
-    if (path == sockets.dra || IsDraSocket(name)) remove_if_stale(path);
+    const bool is_of_any =
+        path == sockets.dra || name == "dra.sock" || IsOfAPod(kDraStart, name, kSocketEnd);
+    if (is_of_any) remove_if_stale(path);
   });
   ForEachSocket(sockets.registry, [&](const std::string& name, const std::string& path) {
-    if (path == sockets.registration || IsRegistrationSocketOf(instance.driver, name)) {
+    if (path == sockets.registration || IsRegistrationSocketOf(driver, name)) {
       remove_if_stale(path);
     }
   });

@@ -36,13 +36,9 @@ Result<DriverSockets> SocketsOf(const DriverInstance& instance);
 /// instance. A name without the driver in it, the shortest form, is not recognized.
 bool IsRegistrationSocketOf(std::string_view driver, std::string_view name);
 
-/// Returns whether a socket with this name in DriverSockets::data can be of any instance.
-bool IsDraSocket(std::string_view name);
-
 /// Removes the sockets of the driver that killed runs of this or another instance have left: those
 /// that no process has bound. Sockets of running instances and of other drivers remain. Returns the
 /// removed paths. Looks up paths, which can hang.
-std::vector<std::string> SweepStaleSockets(const DriverInstance& instance,
-                                           const DriverSockets& sockets);
+std::vector<std::string> SweepStaleSockets(std::string_view driver, const DriverSockets& sockets);
 
 }  // namespace patchbay

@@ -1,11 +1,9 @@
 #include "dra/health_list.h"
 
-#include <algorithm>
-#include <iterator>
-#include <set>
 #include <utility>
 
 #include "base/escape.h"
+#include "dra/device_name.h"
 
 namespace patchbay {
 namespace {
@@ -14,104 +12,55 @@ constexpr std::string_view kEllipsis = "…";
 /// The tags, lengths and numbers of one device in the message, at most.
 constexpr std::size_t kBytesPerDevice = 48;
 
-std::size_t BytesOf(const PoolHealth& pool, const PublishedHealth& device) {
+std::size_t BytesOf(const PoolHealth& pool, const DeviceHealth& device) {
   return kBytesPerDevice + pool.pool.size() + device.device.size() + device.message.size();
 }
 
 std::size_t BytesOf(const HealthList& list) {
   std::size_t bytes = 0;
-  for (const auto& pool : list.pools) {
-    for (const PublishedHealth& device : pool->devices) bytes += BytesOf(*pool, device);
+  for (const PoolHealth& pool : list) {
+    for (const DeviceHealth& device : pool.devices) bytes += BytesOf(pool, device);
   }
   return bytes;
-}
-
-bool IsValid(const PoolHealth& pool) {
-  return IsUtf8(pool.pool) && std::ranges::all_of(pool.devices, [](const PublishedHealth& device) {
-           return IsUtf8(device.device) && device.message == HealthMessage(device.message);
-         });
-}
-
-/// Makes messages valid, and removes devices whose names are not.
-void MakeValid(PoolHealth& pool) {
-  std::erase_if(pool.devices, [&](const PublishedHealth& device) {
-    return !IsUtf8(pool.pool) || !IsUtf8(device.device);
-  });
-  for (PublishedHealth& device : pool.devices) device.message = HealthMessage(device.message);
-}
-
-/// Replaces a pool by a copy that `change` may change.
-template <class Change>
-void Replace(std::shared_ptr<const PoolHealth>& pool, Change change) {
-  PoolHealth copy = *pool;
-  change(copy);
-  pool = std::make_shared<const PoolHealth>(std::move(copy));
-}
-
-/// Returns the devices that fit, preferring those that are not healthy.
-HealthList Truncated(const HealthList& list, std::size_t max_bytes) {
-  std::set<const PublishedHealth*> kept;
-  std::size_t bytes = 0;
-  for (const bool is_healthy : {false, true}) {
-    for (const auto& pool : list.pools) {
-      for (const PublishedHealth& device : pool->devices) {
-        if ((device.health == Health::kHealthy) != is_healthy) continue;
-        bytes += BytesOf(*pool, device);
-        if (bytes <= max_bytes) kept.insert(&device);
-      }
-    }
-  }
-  HealthList truncated;
-  for (const auto& pool : list.pools) {
-    PoolHealth part{pool->pool, {}};
-    std::ranges::copy_if(pool->devices, std::back_inserter(part.devices),
-                         [&](const PublishedHealth& device) { return kept.contains(&device); });
-    truncated.pools.push_back(std::make_shared<const PoolHealth>(std::move(part)));
-  }
-  return truncated;
 }
 
 }  // namespace
 
 std::string HealthMessage(std::string_view text) {
-  std::string printable = Printable(text.substr(0, kMaxHealthMessage));
-  if (text.size() <= kMaxHealthMessage && printable.size() <= kMaxHealthMessage) return printable;
-  std::size_t end = kMaxHealthMessage - kEllipsis.size();
-  // Does not split a character.
-  while (end > 0 && (static_cast<unsigned char>(printable[end]) & 0xc0U) == 0x80) --end;
-  return printable.substr(0, end).append(kEllipsis);
+  std::string printable = Printable(text.substr(0, kMaxHealthMessage + 1));
+  if (printable.size() <= kMaxHealthMessage) return printable;
+  return Truncate(printable, kMaxHealthMessage - kEllipsis.size());
 }
 
-bool HealthList::operator==(const HealthList& other) const {
-  return std::ranges::equal(pools, other.pools,
-                            [](const auto& a, const auto& b) { return a == b || *a == *b; });
-}
-
-std::size_t HealthList::size() const {
-  std::size_t devices = 0;
-  for (const auto& pool : pools) devices += pool->devices.size();
-  return devices;
-}
-
-HealthFit FitHealth(HealthList list, std::size_t max_bytes) {
-  HealthFit fit;
-  const std::size_t all = list.size();
-  for (auto& pool : list.pools) {
-    if (!IsValid(*pool)) Replace(pool, MakeValid);
+PoolHealth HealthOfPool(const NamedDevices& devices, std::string_view node_name) {
+  const Snapshot& snapshot = devices.snapshot();
+  PoolHealth health{PoolName(node_name, snapshot.spec->name), {}};
+  health.devices.reserve(snapshot.devices.size());
+  for (const ListedDevice& listed : snapshot.devices) {
+    std::string name = SliceDeviceName(listed.device->id);
+    if (devices.Find(name) != &listed) continue;  // another device has the name
+    health.devices.push_back({std::move(name), listed.health, HealthMessage(listed.reason)});
   }
-  if (BytesOf(list) > max_bytes) {
-    for (auto& pool : list.pools) {
-      Replace(pool, [&](PoolHealth& copy) {
-        for (PublishedHealth& device : copy.devices) {
-          if (!std::exchange(device.message, {}).empty()) ++fit.without_message;
-        }
+  return health;
+}
+
+std::size_t FitHealth(HealthList& list, std::size_t max_bytes) {
+  if (BytesOf(list) <= max_bytes) return 0;
+  for (PoolHealth& pool : list) {
+    for (DeviceHealth& device : pool.devices) device.message.clear();
+  }
+  std::size_t bytes = BytesOf(list);
+  std::size_t left_out = 0;
+  for (const bool is_healthy : {true, false}) {
+    for (PoolHealth& pool : list) {
+      left_out += std::erase_if(pool.devices, [&](const DeviceHealth& device) {
+        if (bytes <= max_bytes || (device.health == Health::kHealthy) != is_healthy) return false;
+        bytes -= BytesOf(pool, device);
+        return true;
       });
     }
   }
-  if (BytesOf(list) > max_bytes) list = Truncated(list, max_bytes);
-  fit.left_out = all - list.size();
-  fit.list = std::move(list);
-  return fit;
+  return left_out;
 }
 
 }  // namespace patchbay

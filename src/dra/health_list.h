@@ -1,39 +1,33 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "dra/wanted_pool.h"
 #include "model/device.h"
 
 namespace patchbay {
 
-/// The health of one published device, as the kubelet writes it to the status of a pod.
-struct PublishedHealth {
-  std::string device;
-  std::optional<Health> health;  ///< nothing: unknown
-  std::string message = {};      ///< for the status; see HealthMessage
-  bool operator==(const PublishedHealth&) const = default;
+/// The health of one device, as the kubelet writes it to the status of a pod.
+struct DeviceHealth {
+  std::string device;  ///< its name in slices
+  Health health = Health::kHealthy;
+  std::string message = {};  ///< for the status; see HealthMessage
+  bool operator==(const DeviceHealth&) const = default;
 };
 
 /// The health of the devices of one pool.
 struct PoolHealth {
   std::string pool;
-  std::vector<PublishedHealth> devices;
+  std::vector<DeviceHealth> devices;
   bool operator==(const PoolHealth&) const = default;
 };
 
 /// The health of all devices of a driver. The kubelet regards devices that are not in it as
-/// unknown after a time. Lists share pools that did not change; none is null.
-struct HealthList {
-  std::vector<std::shared_ptr<const PoolHealth>> pools;
-  bool operator==(const HealthList& other) const;
-  /// Returns the number of devices.
-  std::size_t size() const;
-};
+/// unknown after a time.
+using HealthList = std::vector<PoolHealth>;
 
 /// The maximum length of a message in bytes; the kubelet truncates longer ones.
 inline constexpr std::size_t kMaxHealthMessage = 1024;
@@ -42,17 +36,14 @@ inline constexpr std::size_t kMaxHealthMessage = 1024;
 /// most kMaxHealthMessage bytes. A longer text ends with "…".
 std::string HealthMessage(std::string_view text);
 
-/// A list that the kubelet accepts, and what it lacks.
-struct HealthFit {
-  HealthList list;
-  std::size_t without_message = 0;  ///< devices whose message was removed
-  std::size_t left_out = 0;         ///< devices that were left out
-};
+/// Returns the health of all devices of a resource that have a name, also of missing ones, in the
+/// order of the snapshot. The message of an unhealthy device is the reason. Evicts no pod; see
+/// kUnhealthyTaint for that. Pure.
+PoolHealth HealthOfPool(const NamedDevices& devices, std::string_view node_name);
 
 /// Shortens a list so that its message has at most `max_bytes`: the kubelet receives at most 4 MiB.
-/// Messages are removed first, then devices are left out, healthy ones before the others. Also
-/// leaves out devices whose names are not UTF-8, which would end the stream. Pools that fit are
-/// kept as they are.
-HealthFit FitHealth(HealthList list, std::size_t max_bytes = 3'500'000);
+/// Messages are removed first, then devices are left out, healthy ones before the others. Returns
+/// the number of devices that were left out.
+std::size_t FitHealth(HealthList& list, std::size_t max_bytes = 3'500'000);
 
 }  // namespace patchbay

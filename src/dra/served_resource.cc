@@ -32,14 +32,6 @@ Result<std::optional<HookRun>> PlanRelease(const PreparedRequest& request,
   return HookRun{served->second.hooks, std::move(call)};
 }
 
-/// Returns the nodes of a device, such as "c 188:0 /dev/ttyUSB0".
-void AddNodes(const Device& device, std::vector<std::string>& nodes) {
-  for (const DeviceNode& node : device.nodes) {
-    nodes.push_back(Format("{} {}:{} {}", node.type == FileType::kBlock ? 'b' : 'c', node.major,
-                           node.minor, node.real_path));
-  }
-}
-
 /// Returns a host in which each node is as the snapshot has it.
 AllocationContext HostOfSnapshot(const Snapshot& snapshot, const std::string& node_name) {
   AllocationContext context;
@@ -73,7 +65,10 @@ std::optional<PreparedRequest> DevicesNow(const PreparedRequest& request,
   for (const PlannedDevice& device : request.devices) {
     const ListedDevice* const listed = FindDevice(all, device.device_id);
     if (listed == nullptr) return std::nullopt;
-    AddNodes(*listed->device, now.nodes);
+    for (const DeviceNode& node : listed->device->nodes) {
+      now.nodes.push_back(Format("{} {}:{} {}", node.type == FileType::kBlock ? 'b' : 'c',
+                                 node.major, node.minor, node.real_path));
+    }
     if (FindDevice(snapshot, device.device_id) == nullptr) snapshot.devices.push_back(*listed);
     std::ranges::sort(snapshot.devices, [](const ListedDevice& a, const ListedDevice& b) {
       return IdLess(a.device->id, b.device->id);
@@ -180,52 +175,42 @@ void RecordDevices(const ServedResources& resources, PreparedClaim& record) {
 }
 
 DeviceState CompareDevices(const PreparedClaim& record, const ServedResources& resources) {
-  DeviceState state;
+  bool is_known = true;
   std::map<std::string_view, std::int64_t> slots;
   for (const PreparedRequest& request : record.requests) {
     const auto served = resources.find(request.devices.front().pool);
-    if (served == resources.end()) {
-      state.is_known = false;
-      continue;
-    }
-    const Snapshot& snapshot = served->second.devices->snapshot();
-    bool is_found = true;
+    bool is_found = served != resources.end();
     for (const PlannedDevice& device : request.devices) {
-      const ListedDevice* const listed = FindDevice(snapshot, device.device_id);
+      if (served == resources.end()) break;
+      const ListedDevice* const listed =
+          FindDevice(served->second.devices->snapshot(), device.device_id);
       if (listed == nullptr || listed->is_missing) {
-        state.reason = Format(
-            "the device \"{}\" of {} is missing; connect it again, or delete the "
-            "pods of the claim",
-            device.device_id, request.resource);
-        return state;
+        return {is_known, Format("the device \"{}\" of {} is missing; connect it again, or delete "
+                                 "the pods of the claim",
+                                 device.device_id, request.resource)};
       }
       if (listed->never_found) is_found = false;
     }
     if (!is_found) {
-      state.is_known = false;
+      is_known = false;
       continue;
     }
     const auto now = DevicesNow(request, served->second, slots[request.resource]);
-    const bool has_moved = now && now->nodes != request.nodes;
-    const bool has_changed = now && now->config == request.config && now->values != request.values;
-    if (has_moved) {
-      state.reason = Format(
-          "the device \"{}\" of {} has moved from {} to {} since it was given to containers; "
-          "delete "
-          "the pods of the claim, so that they get it where it is",
-          request.devices.front().device_id, request.resource, Joined(request.nodes),
-          Joined(now->nodes));
-      return state;
+    if (now && now->nodes != request.nodes) {
+      return {is_known,
+              Format("the device \"{}\" of {} has moved from {} to {} since it was given to "
+                     "containers; delete the pods of the claim, so that they get it where it is",
+                     request.devices.front().device_id, request.resource, Joined(request.nodes),
+                     Joined(now->nodes))};
     }
-    if (has_changed) {
-      state.reason = Format(
-          "the variables of the device \"{}\" of {} have changed since it was given to containers; "
-          "delete the pods of the claim",
-          request.devices.front().device_id, request.resource);
-      return state;
+    if (now && now->config == request.config && now->values != request.values) {
+      return {is_known,
+              Format("the variables of the device \"{}\" of {} have changed since it was given to "
+                     "containers; delete the pods of the claim",
+                     request.devices.front().device_id, request.resource)};
     }
   }
-  return state;
+  return {is_known, ""};
 }
 
 }  // namespace patchbay

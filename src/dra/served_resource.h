@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "dra/claim_plan.h"
 #include "dra/claim_record.h"
-#include "dra/published_pool.h"
+#include "dra/wanted_pool.h"
 #include "hooks/hook_runner.h"
 #include "inventory/host_lookups.h"
 

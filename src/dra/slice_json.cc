@@ -7,22 +7,23 @@
 #include "dra/slice_json.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/json.h"
 #include "dra/device_name.h"
-#include "dra/json_fields.h"
 #include "model/object_name.h"
 
 namespace patchbay {
 namespace {
 
-using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kSliceVersion = "resource.k8s.io/v1";
@@ -39,12 +40,6 @@ constexpr const char* kNodeKind = "Node";
 /// The API server cuts a longer prefix, possibly after a dot, which makes the name invalid.
 constexpr std::size_t kMaxGenerateName = 58;
 
-/// The keys of the values of an attribute.
-constexpr const char* kStringKey = "string";
-constexpr const char* kIntKey = "int";
-constexpr const char* kBoolKey = "bool";
-constexpr const char* kVersionKey = "version";
-
 /// Fields of a device that change where it is scheduled and that Patchbay never writes.
 constexpr const char* kForeignDeviceFields[] = {
     "nodeName",
@@ -58,29 +53,17 @@ constexpr const char* kForeignDeviceFields[] = {
     "skipNodeOperations",
 };
 
-template <class... Ts>
-struct Overloaded : Ts... {
-  using Ts::operator()...;
-};
-template <class... Ts>
-Overloaded(Ts...) -> Overloaded<Ts...>;
-
 OrderedJson AttributeJson(const AttributeValue& value) {
-  return std::visit(Overloaded{
-                        [](const std::string& text) {
-                          return OrderedJson{{kStringKey, text}};
-                        },
-                        [](std::int64_t number) {
-                          return OrderedJson{{kIntKey, number}};
-                        },
-                        [](bool flag) {
-                          return OrderedJson{{kBoolKey, flag}};
-                        },
-                        [](const SemanticVersion& version) {
-                          return OrderedJson{{kVersionKey, version.text}};
-                        },
-                    },
-                    value);
+  OrderedJson json;
+  const auto set = [&, key = kAttributeTypeNames[value.index()]](const auto& v) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(v)>, SemanticVersion>) {
+      json[key] = v.text;
+    } else {
+      json[key] = v;
+    }
+  };
+  std::visit(set, value);
+  return json;
 }
 
 OrderedJson SlotsJson(const SlotCapacity& capacity) {
@@ -123,21 +106,17 @@ OrderedJson SpecJson(const ResourceSlice& slice, const SliceOwner& owner) {
           {"devices", std::move(devices)}};
 }
 
-OrderedJson OwnerJson(const SliceOwner& owner) {
-  return OrderedJson::array({{{"apiVersion", "v1"},
-                              {"kind", kNodeKind},
-                              {"name", owner.node_name},
-                              {"uid", owner.node_uid},
-                              {"controller", true}}});
-}
-
 /// Bytes that are not UTF-8 cannot occur in what ComputePool returns.
 std::string SliceText(const OrderedJson& json) {
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 std::string ObjectJson(OrderedJson metadata, const ResourceSlice& slice, const SliceOwner& owner) {
-  metadata["ownerReferences"] = OwnerJson(owner);
+  metadata["ownerReferences"] = OrderedJson::array({{{"apiVersion", "v1"},
+                                                     {"kind", kNodeKind},
+                                                     {"name", owner.node_name},
+                                                     {"uid", owner.node_uid},
+                                                     {"controller", true}}});
   return SliceText({{"apiVersion", kSliceVersion},
                     {"kind", kSliceKind},
                     {"metadata", std::move(metadata)},
@@ -151,7 +130,7 @@ std::string GenerateName(std::size_t index, const SliceOwner& owner) {
   return name + "-";
 }
 
-Result<SliceKey> ReadSliceKey(const Json& metadata) {
+Result<SliceKey> ReadSliceKey(const nlohmann::json& metadata) {
   SliceKey key;
   key.name = TRY(TextMember(metadata, "name", kMaxApiText));
   key.uid = TRY(TextMember(metadata, "uid", kMaxApiText));
@@ -168,25 +147,37 @@ Result<SliceKey> ReadSliceKey(const Json& metadata) {
 }
 
 /// Returns the value of an attribute; nothing for a type that Patchbay does not write.
-std::optional<AttributeValue> ReadAttribute(const Json& attribute) {
+std::optional<AttributeValue> ReadAttribute(const nlohmann::json& attribute) {
   if (!attribute.is_object() || attribute.size() != 1) return std::nullopt;
   const std::string& key = attribute.begin().key();
-  const Json& value = attribute.begin().value();
+  const nlohmann::json& value = attribute.begin().value();
   if (value.is_string() && value.get_ref<const std::string&>().size() > kMaxApiText) {
     return std::nullopt;
   }
-  if (key == kStringKey && value.is_string()) return value.get<std::string>();
-  if (key == kBoolKey && value.is_boolean()) return value.get<bool>();
-  if (key == kVersionKey && value.is_string()) return SemanticVersion{value.get<std::string>()};
-  const bool is_too_large = value.is_number_unsigned() &&
-                            value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max();
-  if (key == kIntKey && value.is_number_integer() && !is_too_large)
-    return value.get<std::int64_t>();
+  const auto* const name = std::ranges::find(kAttributeTypeNames, key);
+  switch (static_cast<AttributeType>(name - std::begin(kAttributeTypeNames))) {
+    case AttributeType::kString:
+      if (value.is_string()) return value.get<std::string>();
+      break;
+    case AttributeType::kVersion:
+      if (value.is_string()) return SemanticVersion{value.get<std::string>()};
+      break;
+    case AttributeType::kBool:
+      if (value.is_boolean()) return value.get<bool>();
+      break;
+    case AttributeType::kInt: {
+      const bool is_too_large =
+          value.is_number_unsigned() &&
+          value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max();
+      if (value.is_number_integer() && !is_too_large) return value.get<std::int64_t>();
+      break;
+    }
+  }
   return std::nullopt;
 }
 
-Status ReadAttributes(const Json& object, SliceDevice& device) {
-  const Json* const attributes = TRY(ObjectMember(object, "attributes"));
+Status ReadAttributes(const nlohmann::json& object, SliceDevice& device) {
+  const nlohmann::json* const attributes = TRY(ObjectMember(object, "attributes"));
   if (attributes == nullptr) return {};
   device.attributes.reserve(std::min(attributes->size(), kMaxAttributes));
   for (const auto& [name, attribute] : attributes->items()) {
@@ -201,8 +192,8 @@ Status ReadAttributes(const Json& object, SliceDevice& device) {
 }
 
 /// Returns whether the policy is the one that SlotsJson writes.
-Result<bool> IsOwnPolicy(const Json& policy) {
-  const Json* const range = TRY(ObjectMember(policy, "validRange"));
+Result<bool> IsOwnPolicy(const nlohmann::json& policy) {
+  const nlohmann::json* const range = TRY(ObjectMember(policy, "validRange"));
   if (range == nullptr || HasMember(policy, "validValues") || HasMember(*range, "max"))
     return false;
   const std::string by_default = TRY(TextMember(policy, "default", kMaxApiText));
@@ -211,23 +202,23 @@ Result<bool> IsOwnPolicy(const Json& policy) {
   return by_default == kOneSlot && min == kOneSlot && step == kOneSlot;
 }
 
-Status ReadCapacity(const Json& object, SliceDevice& device) {
-  const Json* const capacity = TRY(ObjectMember(object, "capacity"));
+Status ReadCapacity(const nlohmann::json& object, SliceDevice& device) {
+  const nlohmann::json* const capacity = TRY(ObjectMember(object, "capacity"));
   if (capacity == nullptr) return {};
-  const Json* const slots = TRY(ObjectMember(*capacity, kSlotsName.data()));
+  const nlohmann::json* const slots = TRY(ObjectMember(*capacity, kSlotsName.data()));
   if (capacity->size() != (slots == nullptr ? 0U : 1U)) device.has_foreign_fields = true;
   if (slots == nullptr) return {};
   const auto value = ParseQuantity(TRY(TextMember(*slots, "value", kMaxApiText)));
-  const Json* const policy = TRY(ObjectMember(*slots, "requestPolicy"));
+  const nlohmann::json* const policy = TRY(ObjectMember(*slots, "requestPolicy"));
   if (!value || (policy != nullptr && !TRY(IsOwnPolicy(*policy)))) device.has_foreign_fields = true;
   device.slots = SlotCapacity{.slots = value.value_or(0), .has_policy = policy != nullptr};
   return {};
 }
 
-Status ReadTaints(const Json& object, SliceDevice& device) {
-  const Json* const taints = TRY(ObjectsMember(object, "taints", kMaxTaintsRead));
+Status ReadTaints(const nlohmann::json& object, SliceDevice& device) {
+  const nlohmann::json* const taints = TRY(ObjectsMember(object, "taints", kMaxTaintsRead));
   if (taints == nullptr) return {};
-  for (const Json& taint : *taints) {
+  for (const nlohmann::json& taint : *taints) {
     const std::string effect = TRY(TextMember(taint, "effect", kMaxApiText));
     const auto* const known = std::ranges::find(kTaintEffectNames, effect);
     if (known == std::end(kTaintEffectNames)) {
@@ -244,7 +235,7 @@ Status ReadTaints(const Json& object, SliceDevice& device) {
   return {};
 }
 
-Result<SliceDevice> ReadDevice(const Json& object) {
+Result<SliceDevice> ReadDevice(const nlohmann::json& object) {
   SliceDevice device;
   device.name = TRY(TextMember(object, "name", kMaxLabel));
   TRY(ReadAttributes(object, device));
@@ -257,31 +248,12 @@ Result<SliceDevice> ReadDevice(const Json& object) {
   return device;
 }
 
-Result<ResourceSlice> ReadSpec(const Json& spec) {
-  const Json* const pool = TRY(ObjectMember(spec, "pool"));
-  if (pool == nullptr) return Fail(ErrorKind::kInvalid, "\"pool\" must be an object");
-  ResourceSlice slice;
-  slice.pool = TRY(TextMember(*pool, "name", kMaxSubdomain));
-  slice.generation = TRY(CountMember(*pool, "generation"));
-  slice.slice_count = TRY(CountMember(*pool, "resourceSliceCount"));
-  const Json* const devices = TRY(ObjectsMember(spec, "devices", kMaxDevicesPerSlice));
-  if (devices == nullptr) return slice;
-  slice.devices.reserve(devices->size());
-  for (const Json& object : *devices) {
-    auto device = ReadDevice(object);
-    if (!device) {
-      return Within(Format("devices[{}]", slice.devices.size()), std::move(device).error());
-    }
-    slice.devices.push_back(std::move(*device));
-  }
-  return slice;
-}
-
 /// Returns the UID of the Node that owns the object; empty if there is none.
-Result<std::string> ReadOwnerUid(const Json& metadata) {
-  const Json* const owners = TRY(ObjectsMember(metadata, "ownerReferences", kMaxOwnersRead));
+Result<std::string> ReadOwnerUid(const nlohmann::json& metadata) {
+  const nlohmann::json* const owners =
+      TRY(ObjectsMember(metadata, "ownerReferences", kMaxOwnersRead));
   if (owners == nullptr) return std::string();
-  for (const Json& owner : *owners) {
+  for (const nlohmann::json& owner : *owners) {
     if (TRY(TextMember(owner, "kind", kMaxApiText)) == kNodeKind) {
       return TextMember(owner, "uid", kMaxApiText);
     }
@@ -290,6 +262,34 @@ Result<std::string> ReadOwnerUid(const Json& metadata) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json DeviceClassJson(std::string_view resource, std::string_view driver) {
+  nlohmann::ordered_json json;
+  json["apiVersion"] = kSliceVersion;
+  json["kind"] = "DeviceClass";
+  json["metadata"]["name"] = DeviceClassName(resource);
+  json["spec"]["extendedResourceName"] = resource;
+  // Strings of CEL in single quotes need no escapes in JSON and YAML. Neither name has a quote.
+  json["spec"]["selectors"].emplace_back()["cel"]["expression"] = Format(
+      "device.driver == '{0}' && device.attributes['{0}'].resource == '{1}'", driver, resource);
+  return json;
+}
+
+std::optional<std::int64_t> ParseQuantity(std::string_view text) {
+  constexpr std::string_view kSuffixes = "kMGTPE";
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value < 0) return std::nullopt;
+  const std::string_view suffix = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (suffix.empty()) return value;
+  const auto power = kSuffixes.find(suffix.front());
+  if (suffix.size() > 1 || power == std::string_view::npos) return std::nullopt;
+  for (std::size_t i = 0; i <= power; ++i) {
+    if (value > std::numeric_limits<std::int64_t>::max() / 1000) return std::nullopt;
+    value *= 1000;
+  }
+  return value;
+}
 
 std::string CreationJson(const SliceCreation& creation, const SliceOwner& owner) {
   return ObjectJson({{"generateName", GenerateName(creation.index, owner)}}, creation.slice, owner);
@@ -310,7 +310,7 @@ std::string DeletionJson(const SliceKey& key) {
                     {"preconditions", std::move(preconditions)}});
 }
 
-Result<PublishedSlice> ReadSliceHead(const Json& object) {
+Result<PublishedSlice> ReadSliceHead(const nlohmann::json& object) {
   // Items of a list have no kind of their own.
   const std::string kind = TRY(TextMember(object, "kind", kMaxApiText));
   const std::string version = TRY(TextMember(object, "apiVersion", kMaxApiText));
@@ -318,8 +318,8 @@ Result<PublishedSlice> ReadSliceHead(const Json& object) {
     return Fail(ErrorKind::kInvalid,
                 Format("the object is not a {} {}", kSliceVersion, kSliceKind));
   }
-  const Json* const metadata = TRY(ObjectMember(object, "metadata"));
-  const Json* const spec = TRY(ObjectMember(object, "spec"));
+  const nlohmann::json* const metadata = TRY(ObjectMember(object, "metadata"));
+  const nlohmann::json* const spec = TRY(ObjectMember(object, "spec"));
   if (metadata == nullptr || spec == nullptr) {
     return Fail(ErrorKind::kInvalid, "a ResourceSlice must have \"metadata\" and \"spec\"");
   }
@@ -338,27 +338,39 @@ Result<PublishedSlice> ReadSliceHead(const Json& object) {
   return published;
 }
 
-Result<ResourceSlice> ReadSliceContent(const Json& object) {
-  const Json* const spec = TRY(ObjectMember(object, "spec"));
+Result<ResourceSlice> ReadSliceContent(const nlohmann::json& object) {
+  const nlohmann::json* const spec = TRY(ObjectMember(object, "spec"));
   if (spec == nullptr) return Fail(ErrorKind::kInvalid, "a ResourceSlice must have \"spec\"");
-  return ReadSpec(*spec);
+  const nlohmann::json* const pool = TRY(ObjectMember(*spec, "pool"));
+  if (pool == nullptr) return Fail(ErrorKind::kInvalid, "\"pool\" must be an object");
+  ResourceSlice slice;
+  slice.pool = TRY(TextMember(*pool, "name", kMaxSubdomain));
+  slice.generation = TRY(CountMember(*pool, "generation"));
+  slice.slice_count = TRY(CountMember(*pool, "resourceSliceCount"));
+  const nlohmann::json* const devices = TRY(ObjectsMember(*spec, "devices", kMaxDevicesPerSlice));
+  if (devices == nullptr) return slice;
+  slice.devices.reserve(devices->size());
+  for (const nlohmann::json& each : *devices) {
+    auto device = ReadDevice(each);
+    if (!device) {
+      return Within(Format("devices[{}]", slice.devices.size()), std::move(device).error());
+    }
+    slice.devices.push_back(std::move(*device));
+  }
+  return slice;
 }
 
-Result<PublishedSlice> ReadSlice(const Json& object) {
-  PublishedSlice published = TRY(ReadSliceHead(object));
-  auto slice = ReadSliceContent(object);
+Result<PublishedSlice> ParseSlice(std::string_view json) {
+  const auto object = ParseJson(json);
+  if (!object) return Within("the ResourceSlice", object.error());
+  PublishedSlice published = TRY(ReadSliceHead(*object));
+  auto slice = ReadSliceContent(*object);
   if (!slice) {
     return Within(Format("spec of the ResourceSlice \"{}\"", published.key.name),
                   std::move(slice).error());
   }
   published.slice = std::move(*slice);
   return published;
-}
-
-Result<PublishedSlice> ParseSlice(std::string_view json) {
-  auto object = ParseJson(json);
-  if (!object) return Within("the ResourceSlice", std::move(object).error());
-  return ReadSlice(*object);
 }
 
 Result<ResourceSlice> ParseUnstoredSlice(std::string_view json) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,7 +12,14 @@
 
 namespace patchbay {
 
-/// The JSON of resource.k8s.io/v1 ResourceSlice. What the API server returns is untrusted. Pure.
+/// The JSON of ResourceSlice and DeviceClass of resource.k8s.io/v1. What the API server returns is
+/// untrusted. Pure.
+
+/// Returns the DeviceClass of a resource, by which pods request its devices, with its keys in the
+/// order of manifests. It is an object of the cluster that an administrator applies; the daemon
+/// never writes it. It selects the devices that `driver` publishes with the attribute `resource`,
+/// and serves requests in `limits`. Both are valid names.
+nlohmann::ordered_json DeviceClassJson(std::string_view resource, std::string_view driver);
 
 /// The driver and the Kubernetes node of all slices that the daemon writes.
 struct SliceOwner {
@@ -18,6 +27,10 @@ struct SliceOwner {
   std::string node_name;
   std::string node_uid;  ///< of the Node object, which owns the slices: they are deleted with it
 };
+
+/// Returns the value of a quantity of Kubernetes that is a whole number, such as "50" or "1k";
+/// nothing for any other text. The API server writes 1000 as "1k".
+std::optional<std::int64_t> ParseQuantity(std::string_view text);
 
 /// Return the body of a POST, a PUT and a DELETE. Keys have a fixed order. The deletion applies
 /// only to the version of the slice that the plan has seen, or to any if the key has none.
@@ -35,8 +48,7 @@ Result<PublishedSlice> ReadSliceHead(const nlohmann::json& object);
 /// longer than the API server accepts, or if there are more devices than Patchbay writes.
 Result<ResourceSlice> ReadSliceContent(const nlohmann::json& object);
 
-/// Reads and parses a whole slice.
-Result<PublishedSlice> ReadSlice(const nlohmann::json& object);
+/// Parses a whole slice. Fails like the functions above.
 Result<PublishedSlice> ParseSlice(std::string_view json);
 
 /// Parses the spec of a slice that was sent with dryRun=All: it has no resource version, because it

@@ -33,8 +33,7 @@ constexpr std::int64_t kMaxGeneration = std::int64_t{1} << 62;
 /// A slice of the target.
 struct TargetSlice {
   const PublishedSlice* current = nullptr;  ///< null for a new one
-  std::vector<std::size_t> members;         ///< indexes of the devices
-  std::vector<SliceDevice> devices = {};    ///< set at the end
+  std::vector<std::size_t> members = {};    ///< indexes of the devices
 
   bool HasRoom() const { return members.size() < kMaxDevicesPerSlice; }
 };
@@ -60,8 +59,8 @@ class Planner {
   void KeepPlaces();
   void PlaceOthers();
   void DropEmptySlices();
-  void FillDevices();
 
+  std::vector<SliceDevice> DevicesOf(const TargetSlice& target) const;
   bool IsChanged(const TargetSlice& target) const;
   bool IsOfTarget(const TargetSlice& target) const;
   bool CanKeepGeneration() const;
@@ -86,8 +85,7 @@ Planner::Planner(const std::string& pool, std::span<const SliceDevice> devices,
   for (const PublishedSlice& slice : published) {
     if (slice.slice.pool != pool) continue;
     if (slice.is_foreign) {
-      // Its writer must not keep it by changing it all the time.
-      plan_.deletions.push_back({slice.key.name, slice.key.uid, ""});
+      plan_.deletions.push_back(DeletionOf(slice));
       if (slice.slice.generation <= kMaxGeneration) {
         foreign_generation = std::max(foreign_generation, slice.slice.generation);
       }
@@ -180,7 +178,7 @@ void Planner::DropEmptySlices() {
 
 void Planner::LayOut() {
   targets_.reserve(published_.size());
-  for (const PublishedSlice* slice : published_) targets_.push_back({slice, {}});
+  for (const PublishedSlice* slice : published_) targets_.push_back({slice});
   KeepPlaces();
   const auto used = std::ranges::count_if(
       targets_, [](const TargetSlice& target) { return !target.members.empty(); });
@@ -192,20 +190,20 @@ void Planner::LayOut() {
   DropEmptySlices();
 }
 
-/// Copies the devices. A taint that stays keeps its time, from which tolerationSeconds count.
-void Planner::FillDevices() {
-  for (TargetSlice& target : targets_) {
-    target.devices.reserve(target.members.size());
-    for (const std::size_t i : target.members) {
-      SliceDevice& device = target.devices.emplace_back(devices_[i]);
-      const auto old = published_devices_.find(device.name);
-      if (old == published_devices_.end()) continue;
-      for (DeviceTaint& taint : device.taints) {
-        const auto same = std::ranges::find(old->second->taints, taint);
-        if (same != old->second->taints.end()) taint.time_added = same->time_added;
-      }
+/// Returns the devices. A taint that stays keeps its time, from which tolerationSeconds count.
+std::vector<SliceDevice> Planner::DevicesOf(const TargetSlice& target) const {
+  std::vector<SliceDevice> devices;
+  devices.reserve(target.members.size());
+  for (const std::size_t i : target.members) {
+    SliceDevice& device = devices.emplace_back(devices_[i]);
+    const auto old = published_devices_.find(device.name);
+    if (old == published_devices_.end()) continue;
+    for (DeviceTaint& taint : device.taints) {
+      const auto same = std::ranges::find(old->second->taints, taint);
+      if (same != old->second->taints.end()) taint.time_added = same->time_added;
     }
   }
+  return devices;
 }
 
 /// Returns whether the published slice is already as it shall be.
@@ -235,7 +233,6 @@ bool Planner::CanKeepGeneration() const {
 
 SlicePlan Planner::Plan() {
   LayOut();
-  FillDevices();
   const bool is_right =
       !has_foreign_newest_ &&
       std::ranges::all_of(targets_, [&](const TargetSlice& target) { return IsOfTarget(target); });
@@ -248,12 +245,12 @@ SlicePlan Planner::Plan() {
     if (const auto index = IndexOfName(target.current->key.name)) used.insert(*index);
   }
   std::size_t index = 0;
-  for (TargetSlice& target : targets_) {
+  for (const TargetSlice& target : targets_) {
     if (keeps && IsOfTarget(target)) continue;
     ResourceSlice slice{.pool = pool_,
                         .generation = generation,
                         .slice_count = static_cast<std::int64_t>(targets_.size()),
-                        .devices = std::move(target.devices)};
+                        .devices = DevicesOf(target)};
     if (target.current != nullptr) {
       plan_.updates.push_back({target.current->key, std::move(slice)});
       continue;
@@ -265,6 +262,10 @@ SlicePlan Planner::Plan() {
 }
 
 }  // namespace
+
+SliceKey DeletionOf(const PublishedSlice& slice) {
+  return {slice.key.name, slice.key.uid, slice.is_foreign ? "" : slice.key.resource_version};
+}
 
 SlicePlan PlanSlices(const std::string& pool, std::span<const SliceDevice> devices,
                      std::span<const PublishedSlice> published, std::string_view owner_uid) {

@@ -33,6 +33,10 @@ struct SlicePlan {
   bool IsEmpty() const { return deletions.empty() && updates.empty() && creations.empty(); }
 };
 
+/// Returns the key for the deletion of a slice. A foreign one is deleted in any version: its writer
+/// must not keep it by changing it all the time.
+SliceKey DeletionOf(const PublishedSlice& slice);
+
 /// Returns the writes after which the pool has exactly `devices`, whose names are distinct, in
 /// slices that the Node with the UID `owner_uid` owns. Slices of other pools in `published` are
 /// ignored, and foreign ones are deleted. Pure; independent of the order of `published`.

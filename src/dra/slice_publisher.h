@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "base/log.h"
-#include "dra/published_pool.h"
-#include "dra/server_features.h"
 #include "dra/slice_json.h"
 #include "dra/slice_plan.h"
 #include "dra/slice_store.h"
+#include "dra/wanted_pool.h"
 #include "kube/api_client.h"
 #include "kube/list_watch.h"
 #include "kube/retry_policy.h"
@@ -22,17 +21,18 @@
 
 namespace patchbay {
 
-/// Keeps the ResourceSlices of this node at the API server equal to the pools of the daemon. Writes
-/// what PlanSlices returns, one request at a time, and nothing if nothing changed. A pool is
-/// written at most once per kMinInterval. Slices of the driver and the node that others wrote are
-/// deleted. What others change or delete is put right: at once, and
-/// more and more slowly if they do it again, up to kMaxCorrection. Deletions count only after
-/// kWipeLimit: the kubelet deletes all slices one by one when it starts.
+/// Keeps the ResourceSlices of this node at the API server equal to the pools of the daemon. Asks
+/// for the wanted pool whenever it plans, writes what PlanSlices returns, one request at a time,
+/// and nothing if nothing changed. A pool is written at most once per kMinInterval. Slices of the
+/// driver and the node that others wrote are deleted. What others change or delete is put right: at
+/// once, and more and more slowly if they do it again, up to kMaxCorrection, for which a change of
+/// the daemon waits as well. Deletions count only after kWipeLimit: the kubelet deletes all slices
+/// one by one when it starts.
 ///
 /// Nothing is deleted at the end: a restart of the daemon must not disturb claims, and slices of a
 /// deleted node are deleted with it, because the node owns them.
 ///
-/// Belongs to the loop thread. Functions other than pool_of are not called before the method that
+/// Belongs to the loop thread. Functions other than `wanted` are not called before the method that
 /// causes them returns.
 class SlicePublisher {
  public:
@@ -57,14 +57,12 @@ class SlicePublisher {
     std::uint32_t seed = 0;  ///< of random delays
   };
   struct Functions {
-    /// features() has changed: compute the pools again. Nothing is written before it returns. It
-    /// must not destroy the publisher.
+    /// features() has changed. It must not destroy the publisher.
     std::function<void()> on_features = [] {};
-    /// Computes the current content of a pool that was set. The publisher keeps the content only
-    /// until the API server has it, because it is large. Returns nothing if the pool is about to be
-    /// removed. Called by any method, also before it returns.
-    std::function<std::optional<PublishedPool>(const std::string& pool)> pool_of =
-        [](const std::string&) { return std::optional<PublishedPool>(); };
+    /// Returns the pool as it shall be, for the current features(). Returns nothing if that is not
+    /// known yet; Changed follows. Called by any method, also before it returns.
+    std::function<std::optional<WantedPool>(const std::string& pool)> wanted =
+        [](const std::string&) { return std::optional<WantedPool>(); };
     /// StateOf or watch_state() may have changed.
     std::function<void()> on_state = [] {};
   };
@@ -76,7 +74,7 @@ class SlicePublisher {
     std::uint64_t writes = 0;  ///< requests that succeeded
     std::uint64_t failures = 0;
     std::string last_error = {};  ///< since the last success
-    bool is_current = false;      ///< the API server has the pool as it was set last
+    bool is_current = false;      ///< the API server has the wanted pool
   };
 
   SlicePublisher(const Dependencies& deps, Options options, Functions functions);
@@ -84,12 +82,12 @@ class SlicePublisher {
   SlicePublisher& operator=(const SlicePublisher&) = delete;
 
   /// Sets the names of all pools. Slices of pools that had been set are deleted, those of other
-  /// pools after kUnknownPoolLimit. The slices of a pool that has no content yet stay as they are.
-  /// Nothing is written before the first call.
-  void SetNames(std::set<std::string> names);
+  /// pools after kUnknownPoolLimit. The slices of a pool whose content is not known yet stay as
+  /// they are. Nothing is written before the first call.
+  void SetNames(const std::set<std::string>& names);
 
-  /// Sets the content of a pool whose name is set. A pool that is not served loses its slices.
-  void SetPool(PublishedPool pool);
+  /// The wanted pool has changed. One that is not served loses its slices.
+  void Changed(const std::string& pool);
 
   /// The kubelet registered the driver, and may have deleted its slices before.
   void OnKubeletRegistered();
@@ -101,7 +99,7 @@ class SlicePublisher {
   const std::string& last_error() const {
     return !watch_error_.empty()     ? watch_error_
            : !request_error_.empty() ? request_error_
-                                     : deletion_error_;
+                                     : other_pools_.state.last_error;
   }
   const ListWatchState& watch_state() const { return watch_.state(); }
 
@@ -118,22 +116,15 @@ class SlicePublisher {
   struct Pool {
     explicit Pool(std::uint32_t seed) : policy(seed) {}
 
-    std::optional<std::size_t> content;   ///< the hash of what was set last
-    bool is_served = true;                ///< as set last
-    std::optional<PublishedPool> wanted;  ///< until the API server has it
-    bool is_dirty = false;                ///< differs from the API server, or may differ
-    Loop::Time not_before{};              ///< of the next plan
-    RetryPolicy policy;                   ///< after failed writes
-    bool is_changed = false;              ///< by SetPool since the last plan
-    bool is_foreign = false;              ///< another client changed slices since the last plan
-    unsigned corrections = 0;  ///< plans only for such changes, without a quiet time in between
-    Loop::Time correction_not_before{};  ///< of the next one
-    Loop::Time last_foreign{};
+    bool is_dirty = true;         ///< may differ from the wanted pool since the last plan
+    bool is_complete = false;     ///< the last plan was executed, and others changed nothing since
+    Loop::Time not_before{};      ///< of the next plan
+    RetryPolicy policy;           ///< after failed writes
+    unsigned corrections = 0;     ///< of changes by others, without a quiet time in between
+    Loop::Time last_foreign{};    ///< change by others
     Loop::Time first_deletion{};  ///< by others, since a time without
     Loop::Time last_deletion{};
-    std::uint64_t writes = 0;
-    std::uint64_t failures = 0;
-    std::string last_error = {};
+    PoolState state = {};  ///< what only writes change
   };
   /// The plan that is being executed.
   struct Execution {
@@ -141,24 +132,24 @@ class SlicePublisher {
     SlicePlan plan;
     std::size_t next = 0;  ///< index in deletions, updates and creations together
     bool is_abandoned = false;
-    bool needs_node = false;     ///< the UID of the node must be read first
-    bool is_correction = false;  ///< of a change by another client
-    bool is_change = false;      ///< of a pool that SetPool has changed
+    bool is_disputed = false;  ///< others have changed the pool meanwhile
   };
 
   void NotifySoon();
   void OnPage(const ListedObjects& listed);
+  std::optional<PublishedSlice> Read(const nlohmann::json& object);
   void OnWatching();
   void OnEvents(const std::vector<WatchEvent>& events);
   void ApplyEvents();
-  void OnForeignChange(const std::set<std::string>& edited, const std::set<std::string>& deleted);
   void Relist();
   void WakeAt(Loop::Time when);
   void Advance();
   bool StartPlan();
-  std::vector<SliceKey> ObsoleteSlices(std::optional<Loop::Time>& next);
-  bool StartPlanOf(const std::string& name, Pool& pool);
-  void Begin(std::string pool, SlicePlan plan, bool needs_node);
+  SlicePlan PlanOtherPools(const std::function<bool(Loop::Time)>& is_due);
+  std::optional<SlicePlan> PlanOf(const std::string& name);
+  bool NeedsNode(const std::string& pool, const SlicePlan& plan) const;
+  void Begin(std::string pool, SlicePlan plan);
+  void Abandon(const std::string& pool);
   void DropExecution();
   void Send(ApiRequest request, std::function<void(const ApiResult&)> done);
   void ReadNode();
@@ -172,7 +163,8 @@ class SlicePublisher {
   void OnWriteSucceeded();
   void OnWriteFailed(const ApiError& error);
   void Finish();
-  Pool* CurrentPool();
+  static void CountCorrection(Pool& pool);
+  Pool& CurrentPool();
   void RetryLater(const ApiError& error);
   void LogError(const ApiError& error, std::string& last);
 
@@ -181,22 +173,20 @@ class SlicePublisher {
   const Functions functions_;
   SliceStore store_;
   std::map<std::string, Pool> pools_;
-  std::set<std::string> removed_;                    ///< pools that this process had
-  std::map<std::string, Loop::Time> unknown_since_;  ///< pools of others
+  /// When to delete the slices of other pools: of a removed one at once, see kUnknownPoolLimit.
+  std::map<std::string, Loop::Time> delete_at_;
+  Pool other_pools_;  ///< the deletion of their slices
   bool has_names_ = false;
   bool is_listed_ = false;  ///< the slices at the API server are known
   std::optional<ServerFeatures> features_;
   bool is_probe_due_ = true;
-  bool is_computing_pools_ = false;  ///< on_features is due: the pools are for other features
-  SliceOwner owner_;                 ///< with the UID of the node as last read
+  SliceOwner owner_;              ///< with the UID of the node as last read
+  bool is_node_current_ = false;  ///< it was read for the next plan
   std::optional<Execution> execution_;
   RetryPolicy policy_;                   ///< of reading the node and of samples
   Loop::Time retry_not_before_{};        ///< of these requests
   std::string request_error_;            ///< the last one of these requests, as logged
   std::string watch_error_;              ///< the last one of the list or the watch, as logged
-  RetryPolicy deletion_policy_;          ///< of deletions of slices that no pool has
-  Loop::Time deletion_not_before_{};     ///< of the next one
-  std::string deletion_error_;           ///< the last one of these deletions, as logged
   std::vector<SliceEvent> held_events_;  ///< that arrived during a request
   std::size_t held_bytes_ = 0;           ///< the memory of their slices
   bool has_deleted_ = false;             ///< slices, since the last list

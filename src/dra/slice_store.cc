@@ -71,7 +71,6 @@ std::span<const PublishedSlice> SliceStore::SlicesOf(const std::string& pool) co
   return found->second;
 }
 
-/// Returns the pools whose slices changed: two, if the slice was in another one.
 std::set<std::string> SliceStore::Put(PublishedSlice slice) {
   const std::optional<PublishedSlice> old = Take(slice.key.name);
   if (!old && pool_of_.size() >= kMaxSlices) {
@@ -112,19 +111,6 @@ void SliceStore::Clear() {
   is_incomplete_ = false;
   pool_of_.clear();
   written_.clear();
-}
-
-std::vector<Error> SliceStore::Add(const std::vector<nlohmann::json>& objects) {
-  std::vector<Error> errors;
-  for (const nlohmann::json& object : objects) {
-    auto slice = Read(object);
-    if (!slice) {
-      errors.push_back(std::move(slice).error());
-    } else if (*slice) {
-      Put(**std::move(slice));
-    }
-  }
-  return errors;
 }
 
 Result<std::optional<PublishedSlice>> SliceStore::Read(const nlohmann::json& object) const {

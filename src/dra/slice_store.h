@@ -39,17 +39,16 @@ class SliceStore {
 
   /// Removes all slices, before those of a list are added.
   void Clear();
-  /// Adds the objects of a page of a list. Returns the errors of objects that are not valid slices;
-  /// these are left out.
-  std::vector<Error> Add(const std::vector<nlohmann::json>& objects);
   /// The list had more objects.
   void SetIncomplete() { is_incomplete_ = true; }
   /// Returns whether the API server has slices that are not known here.
   bool is_incomplete() const { return is_incomplete_; }
 
-  /// Reads the slice of an event, without applying it. Returns nothing if it is of another driver
-  /// or node. Fails with kInvalid if it is not a valid slice.
+  /// Reads a slice of a list or an event, without adding it. Returns nothing if it is of another
+  /// driver or node. Fails with kInvalid if it is not a valid slice.
   Result<std::optional<PublishedSlice>> Read(const nlohmann::json& object) const;
+  /// Adds a slice of a list. Returns the pools whose slices changed: two, if it was in another one.
+  std::set<std::string> Put(PublishedSlice slice);
   /// Applies an event with that slice. Returns the pools whose slices changed, which own writes
   /// never cause here.
   std::set<std::string> Apply(WatchEventType type, PublishedSlice slice);
@@ -66,7 +65,6 @@ class SliceStore {
 
  private:
   bool IsOwn(const PublishedSlice& slice) const;
-  std::set<std::string> Put(PublishedSlice slice);
   std::optional<PublishedSlice> Take(const std::string& name);
 
   std::string driver_;

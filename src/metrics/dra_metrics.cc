@@ -17,7 +17,11 @@ DraMetrics::ResourceSeries::ResourceSeries(MetricFamilies& families,
 DraMetrics::DraMetrics(MetricFamilies& families)
     : families_(families),
       api_server_up_(families.api_server_up, {}),
-      health_streams_(families.health_streams, {}) {}
+      health_streams_(families.health_streams, {}) {
+  AddResource("");  // of claims whose devices are not known
+  for (const DriverRpc rpc : kAllDriverRpcs) CountRpc(rpc, "OK", 0);
+  CountRpc(DriverRpc::kNodeWatchResources, "CANCELLED", 0);
+}
 
 void DraMetrics::AddResource(const std::string& resource) {
   const std::lock_guard lock(mutex_);
@@ -51,15 +55,15 @@ void DraMetrics::SetDroppedFields(const std::vector<std::string>& fields) {
 }
 
 /// A driver serves all resources, so its calls have none.
-void DraMetrics::CountRpc(std::string_view method, std::string_view code, std::uint64_t count) {
-  std::pair<std::string, std::string> key{method, code};
+void DraMetrics::CountRpc(DriverRpc rpc, std::string_view code, std::uint64_t count) {
+  std::pair<std::string, std::string> key{Name(rpc), code};
   const std::lock_guard lock(mutex_);
   const prometheus::Labels labels{{"resource", ""}, {"method", key.first}, {"code", key.second}};
   rpcs_.try_emplace(std::move(key), families_.rpcs, labels)
       .first->second->Increment(static_cast<double>(count));
 }
 
-void DraMetrics::SetHealthStreams(int open) { health_streams_->Set(open); }
+void DraMetrics::OnHealthStreams(int open) { health_streams_->Set(open); }
 
 void DraMetrics::SetSlices(const std::string& resource, std::size_t count) {
   With(resource, [&](ResourceSeries& series) { series.slices->Set(static_cast<double>(count)); });
@@ -71,15 +75,15 @@ void DraMetrics::CountSliceWrites(const std::string& resource, bool success, std
   });
 }
 
-void DraMetrics::CountClaimPrepare(const std::string& resource, bool success,
-                                   std::chrono::nanoseconds duration) {
+void DraMetrics::OnClaimPrepare(const std::string& resource, bool success,
+                                std::chrono::nanoseconds duration) {
   With(resource, [&](ResourceSeries& series) {
     series.prepares.of(success)->Increment();
     series.prepare_duration->Observe(std::chrono::duration<double>(duration).count());
   });
 }
 
-void DraMetrics::CountClaimUnprepare(const std::string& resource, bool success) {
+void DraMetrics::OnClaimUnprepare(const std::string& resource, bool success) {
   With(resource, [&](ResourceSeries& series) { series.unprepares.of(success)->Increment(); });
 }
 

@@ -13,16 +13,18 @@
 #include "metrics/families.h"
 #include "metrics/owned_metric.h"
 #include "status/dra_status.h"
+#include "status/observer.h"
 
 namespace patchbay {
 
 /// The metrics of Dynamic Resource Allocation: the API server, the published ResourceSlices and the
 /// claims. patchbay_api_server_up and patchbay_health_streams exist while the object exists, and
 /// are 0 at first; the series of a resource exist from AddResource to RemoveResource, at zero at
-/// first. Functions with the name of another resource do nothing.
+/// first. "" is a resource, that of claims whose devices are not known. Functions with the name of
+/// another resource do nothing.
 ///
 /// Thread-safe. At most one object may exist for `families`, which must outlive it.
-class DraMetrics {
+class DraMetrics : public DriverObserver {
  public:
   explicit DraMetrics(MetricFamilies& families);
 
@@ -39,22 +41,21 @@ class DraMetrics {
   /// Replaces the fields that the API server drops.
   void SetDroppedFields(const std::vector<std::string>& fields);
 
-  /// Counts calls of the kubelet. `code` is a gRPC status in capitals. The series of a code begins
-  /// with the first call of this function; a count of 0 only adds it.
-  void CountRpc(std::string_view method, std::string_view code, std::uint64_t count = 1);
-  /// Sets the number of open streams of the kubelet that watch the health of devices.
-  void SetHealthStreams(int open);
+  /// The series of a code begins with the first call; those of "OK" exist from the beginning.
+  void OnRpc(DriverRpc rpc, std::string_view code, std::chrono::nanoseconds) override {
+    CountRpc(rpc, code, 1);
+  }
+  void OnHealthStreams(int open) override;
 
   /// Sets the number of slices that the API server stores.
   void SetSlices(const std::string& resource, std::size_t count);
   /// Counts attempts to create, update or delete a slice.
   void CountSliceWrites(const std::string& resource, bool success, std::uint64_t count = 1);
 
-  /// Counts a claim that the kubelet asked to prepare, even if it was prepared already.
-  void CountClaimPrepare(const std::string& resource, bool success,
-                         std::chrono::nanoseconds duration);
-  /// Counts a claim that the kubelet asked to release, even if it was not prepared.
-  void CountClaimUnprepare(const std::string& resource, bool success);
+  /// Claims count that were prepared, or not prepared any more, already.
+  void OnClaimPrepare(const std::string& resource, bool success,
+                      std::chrono::nanoseconds duration) override;
+  void OnClaimUnprepare(const std::string& resource, bool success) override;
   /// Sets the number of claims that are prepared.
   void SetPreparedClaims(const std::string& resource, std::size_t count);
 
@@ -70,6 +71,7 @@ class DraMetrics {
     OwnedGauge prepared_claims;
   };
 
+  void CountRpc(DriverRpc rpc, std::string_view code, std::uint64_t count);
   /// Calls `change` with the series of a resource, if it has some.
   template <class Change>
   void With(const std::string& resource, Change change) {
@@ -90,7 +92,7 @@ class DraMetrics {
 };
 
 /// Sets the gauges as in `now`, and counts what has happened since `before`. Claims that are
-/// prepared are counted by CountClaimPrepare alone.
+/// prepared are counted by OnClaimPrepare alone.
 void RecordDra(DraMetrics& metrics, const DraStatus& before, const DraStatus& now);
 
 }  // namespace patchbay

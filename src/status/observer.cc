@@ -13,4 +13,15 @@ std::string_view Name(Rpc rpc) {
   return "";
 }
 
+std::string_view Name(DriverRpc rpc) {
+  switch (rpc) {
+    case DriverRpc::kGetInfo: return "GetInfo";
+    case DriverRpc::kNotifyRegistrationStatus: return "NotifyRegistrationStatus";
+    case DriverRpc::kNodePrepareResources: return "NodePrepareResources";
+    case DriverRpc::kNodeUnprepareResources: return "NodeUnprepareResources";
+    case DriverRpc::kNodeWatchResources: return "NodeWatchResources";
+  }
+  return "";
+}
+
 }  // namespace patchbay

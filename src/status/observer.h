@@ -29,6 +29,36 @@ inline constexpr Rpc kAllRpcs[] = {Rpc::kGetDevicePluginOptions, Rpc::kListAndWa
 /// "GetDevicePluginOptions", …
 std::string_view Name(Rpc rpc);
 
+/// The calls of the kubelet to a driver of Dynamic Resource Allocation, by their names in metrics.
+enum class DriverRpc {
+  kGetInfo,
+  kNotifyRegistrationStatus,
+  kNodePrepareResources,
+  kNodeUnprepareResources,
+  kNodeWatchResources,
+};
+inline constexpr DriverRpc kAllDriverRpcs[] = {
+    DriverRpc::kGetInfo, DriverRpc::kNotifyRegistrationStatus, DriverRpc::kNodePrepareResources,
+    DriverRpc::kNodeUnprepareResources, DriverRpc::kNodeWatchResources};
+/// "GetInfo", …
+std::string_view Name(DriverRpc rpc);
+
+/// Receives the events of a driver, like ResourceObserver.
+class DriverObserver {
+ public:
+  virtual ~DriverObserver() = default;
+
+  /// A call ended; `code` is the gRPC status in capitals: "OK", "CANCELLED".
+  virtual void OnRpc(DriverRpc rpc, std::string_view code, std::chrono::nanoseconds duration) = 0;
+  /// The number of open health streams changed.
+  virtual void OnHealthStreams(int open) = 0;
+  /// A claim of a call was prepared, or released, or failed. `resource` is empty if its devices are
+  /// not known. A claim with devices of several resources ends once for each.
+  virtual void OnClaimPrepare(const std::string& resource, bool success,
+                              std::chrono::nanoseconds duration) = 0;
+  virtual void OnClaimUnprepare(const std::string& resource, bool success) = 0;
+};
+
 /// Receives the events of one resource, so that their sources do not depend on metrics and status.
 /// All functions may be called from any thread and return immediately.
 class ResourceObserver {

@@ -6,7 +6,6 @@
 #include "base/format.h"
 #include "cdi/cdi_directory.h"
 #include "dra/claim_spec.h"
-#include "dra/device_class.h"
 #include "dra/device_name.h"
 #include "dra/slice_json.h"
 
@@ -101,7 +100,7 @@ std::vector<ResourceSlice> DraCluster::SlicesOf(std::string_view resource) const
   const api_sim::Json list = api_sim::Json::parse(response.body, nullptr, false);
   std::vector<ResourceSlice> slices;
   for (const api_sim::Json& item : list.value("items", api_sim::Json::array())) {
-    const auto parsed = ReadSlice(item);
+    const auto parsed = ParseSlice(item.dump());
     if (parsed && parsed->slice.pool == pool) slices.push_back(parsed->slice);
   }
   const auto newest = std::ranges::max_element(slices, {}, &ResourceSlice::generation);

@@ -18,7 +18,7 @@
 #include "convert/yaml.h"
 #include "convert/yaml_json.h"
 #include "dra/device_name.h"
-#include "dra/published_pool.h"
+#include "dra/wanted_pool.h"
 #include "dra/slice_json.h"
 #include "support/temp_tree.h"
 
@@ -118,7 +118,7 @@ class DeviceClassesTest : public testing::Test {
       snapshot->devices.push_back({device, Health::kHealthy, ""});
     }
     const NamedDevices devices(snapshot);
-    const PublishedPool pool =
+    const WantedPool pool =
         ComputePool({.devices = devices, .node_name = kNode, .allocated = {}});
     EXPECT_EQ(pool.not_served, "");
     const SliceCreation creation{.index = 0, .slice = {.pool = pool.name, .devices = pool.devices}};

@@ -1,4 +1,5 @@
-#include "dra/device_class.h"
+#include "dra/device_name.h"
+#include "dra/slice_json.h"
 
 #include <gmock/gmock.h>
 

@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "base/format.h"
-#include "dra/driver_observer.h"
+#include "dra/driver_handlers.h"
 #include "rpc/grpc_init.h"
+#include "rpc/unix_server.h"
+#include "support/rpc_server.h"
 
 namespace patchbay::test {
 
@@ -46,19 +48,37 @@ inline std::unique_ptr<grpc::ClientContext> DraContext() {
   return context;
 }
 
+/// The methods of the socket of a driver, and a server of them. Stops when it is destroyed.
+class TestDriver {
+ public:
+  TestDriver(const std::string& socket, const DriverBackend& backend)
+      : streams(HealthStreamEvents(backend.observer, [](int) {})),
+        server_(UnixServer::Start(StartRpc(), socket, DriverHandlers(backend, streams)).value()) {}
+  ~TestDriver() { streams.Close(); }
+  TestDriver(const TestDriver&) = delete;
+  TestDriver& operator=(const TestDriver&) = delete;
+
+  const std::string& socket() const { return server_->socket(); }
+  void BeginStop() {
+    streams.Close();
+    server_->BeginStop();
+  }
+
+  HealthStreams streams;
+
+ private:
+  std::unique_ptr<UnixServer> server_;
+};
+
 /// Records the events of a driver as text, in order.
 class RecordingDriverObserver : public DriverObserver {
  public:
   void OnRpc(DriverRpc rpc, std::string_view code, std::chrono::nanoseconds) override {
     Record(Format("{} {}", Name(rpc), code));
   }
-  void OnRegistration(const Status& status) override {
-    Record(status ? "registered" : "not registered: " + status.error().message);
-  }
-  void OnSockets(const Status& status) override {
-    Record(status ? "serving" : "not serving: " + status.error().message);
-  }
   void OnHealthStreams(int open) override { Record(Format("{} streams", open)); }
+  void OnClaimPrepare(const std::string&, bool, std::chrono::nanoseconds) override {}
+  void OnClaimUnprepare(const std::string&, bool) override {}
 
   std::vector<std::string> events() const {
     const std::lock_guard lock(mutex_);

@@ -110,7 +110,7 @@ class SweepStaleSocketsTest : public testing::Test {
   }
   std::vector<std::string> Sweep(std::string_view uid) const {
     const DriverInstance instance = Instance(uid);
-    std::vector<std::string> removed = SweepStaleSockets(instance, Paths(instance));
+    std::vector<std::string> removed = SweepStaleSockets(instance.driver, Paths(instance));
     for (std::string& path : removed) path = path.substr(tree_.path().size() + 1);
     return removed;
   }
@@ -153,7 +153,7 @@ TEST_F(SweepStaleSocketsTest, RemovesItsOwnSocketsOfTheShortestForm) {
   const DriverSockets sockets = Paths(instance);
   ASSERT_THAT(sockets.registration, HasSubstr("/dra-"));
   BindSocket(sockets.registration, false);
-  EXPECT_THAT(SweepStaleSockets(instance, sockets), ElementsAre(sockets.registration));
+  EXPECT_THAT(SweepStaleSockets(instance.driver, sockets), ElementsAre(sockets.registration));
 }
 
 TEST_F(SweepStaleSocketsTest, AcceptsMissingDirectories) {

@@ -3,19 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/escape.h"
+#include "unit/dra/pools.h"
 
 namespace patchbay {
 namespace {
 
+using test::Listed;
+using test::SnapshotOf;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 TEST(HealthMessage, KeepsShortText) {
   EXPECT_EQ(HealthMessage(""), "");
@@ -43,72 +45,84 @@ TEST(HealthMessage, ShortensWithoutSplittingACharacter) {
   }
 }
 
-HealthList Devices(const std::vector<std::pair<std::string, std::optional<Health>>>& devices,
+TEST(HealthOfPool, ListsAllDevicesWithTheirReasons) {
+  const NamedDevices devices(SnapshotOf({Listed("a"), Listed("b", Health::kUnhealthy, "no link")}));
+  const PoolHealth health = HealthOfPool(devices, "node-1");
+  EXPECT_EQ(health.pool, "node-1/example.com/serial");
+  EXPECT_THAT(health.devices, ElementsAre(DeviceHealth{"a", Health::kHealthy, ""},
+                                          DeviceHealth{"b", Health::kUnhealthy, "no link"}));
+}
+
+TEST(HealthOfPool, HasPrintableMessagesOfAtMost1024Bytes) {
+  const NamedDevices devices(SnapshotOf({Listed("a", Health::kUnhealthy, std::string(5000, '\xff')),
+                                         Listed("b", Health::kUnhealthy, "a\x1b[31m")}));
+  const auto health = HealthOfPool(devices, "node-1").devices;
+  ASSERT_THAT(health, SizeIs(2));
+  for (const DeviceHealth& device : health) {
+    EXPECT_TRUE(IsPrintable(device.message));
+    EXPECT_LE(device.message.size(), 1024U);
+  }
+  EXPECT_EQ(health[1].message, R"(a\x1b[31m)");
+}
+
+TEST(HealthOfPool, HasADeviceWhoseIdIsTheNameOfAnother) {
+  const auto snapshot = SnapshotOf({Listed("A"), Listed("b")});
+  const std::string name = HealthOfPool(NamedDevices(snapshot), "node-1").devices.at(0).device;
+  const NamedDevices devices(SnapshotOf({Listed("A"), Listed(name)}));
+  EXPECT_THAT(HealthOfPool(devices, "node-1").devices, SizeIs(2));
+}
+
+HealthList Devices(const std::vector<std::pair<std::string, Health>>& devices,
                    const std::string& message = "") {
   PoolHealth pool{"p", {}};
   for (const auto& [name, health] : devices) pool.devices.push_back({name, health, message});
-  return {{std::make_shared<const PoolHealth>(std::move(pool))}};
+  return {std::move(pool)};
 }
-std::vector<std::string> NamesOf(const HealthFit& fit) {
+/// Returns the names of the devices that fit.
+std::vector<std::string> Fitted(HealthList list, std::size_t max_bytes) {
+  const auto count = [&list] {
+    std::size_t devices = 0;
+    for (const PoolHealth& pool : list) devices += pool.devices.size();
+    return devices;
+  };
+  const std::size_t all = count();
+  const std::size_t left_out = FitHealth(list, max_bytes);
+  EXPECT_EQ(left_out, all - count());
   std::vector<std::string> names;
-  for (const auto& pool : fit.list.pools) {
-    for (const PublishedHealth& device : pool->devices) names.push_back(device.device);
+  for (const PoolHealth& pool : list) {
+    for (const DeviceHealth& device : pool.devices) names.push_back(device.device);
   }
   return names;
 }
 
-TEST(HealthList, ComparesContents) {
-  const auto list = [](const std::string& name) { return Devices({{name, Health::kHealthy}}); };
-  EXPECT_EQ(list("a"), list("a"));
-  EXPECT_NE(list("a"), list("b"));
-  EXPECT_NE(list("a"), HealthList());
-}
-
-TEST(FitHealth, KeepsThePoolsOfAListThatFits) {
+TEST(FitHealth, KeepsAListThatFits) {
   const HealthList list = Devices({{"a", Health::kHealthy}, {"b", Health::kUnhealthy}}, "why");
-  const HealthFit fit = FitHealth(list);
-  EXPECT_EQ(fit.list.pools, list.pools);
-  EXPECT_EQ(fit.without_message, 0U);
-  EXPECT_EQ(fit.left_out, 0U);
+  HealthList fitted = list;
+  EXPECT_EQ(FitHealth(fitted), 0U);
+  EXPECT_EQ(fitted, list);
 }
 
 TEST(FitHealth, LimitsAllPoolsTogether) {
-  const auto one = [] { return Devices({{"a", Health::kHealthy}, {"b", Health::kUnhealthy}}); };
-  const HealthList list{{one().pools.front(), one().pools.front()}};
-  EXPECT_THAT(NamesOf(FitHealth(list, 150)), ElementsAre("a", "b", "b"));
-  EXPECT_THAT(NamesOf(FitHealth(list, 110)), ElementsAre("b", "b"));
-}
-
-TEST(FitHealth, MakesMessagesValid) {
-  const HealthFit fit = FitHealth(Devices({{"a", Health::kUnhealthy}}, "\xff"));
-  EXPECT_EQ(fit.list.pools.at(0)->devices.at(0).message, "\\xff");
-}
-
-TEST(FitHealth, LeavesOutNamesThatWouldEndTheStream) {
-  const HealthFit fit = FitHealth(Devices({{"\xff", Health::kHealthy}, {"b", Health::kHealthy}}));
-  EXPECT_THAT(NamesOf(fit), ElementsAre("b"));
-  EXPECT_EQ(fit.left_out, 1U);
+  const PoolHealth one = Devices({{"a", Health::kHealthy}, {"b", Health::kUnhealthy}}).front();
+  EXPECT_THAT(Fitted({one, one}, 150), ElementsAre("b", "a", "b"));
+  EXPECT_THAT(Fitted({one, one}, 110), ElementsAre("b", "b"));
 }
 
 TEST(FitHealth, RemovesMessagesFirst) {
-  const HealthList list =
+  HealthList list =
       Devices({{"a", Health::kHealthy}, {"b", Health::kUnhealthy}}, std::string(1000, 'x'));
-  const HealthFit fit = FitHealth(list, 200);
-  EXPECT_THAT(NamesOf(fit), ElementsAre("a", "b"));
-  EXPECT_EQ(fit.list, Devices({{"a", Health::kHealthy}, {"b", Health::kUnhealthy}}));
-  EXPECT_EQ(fit.without_message, 2U);
-  EXPECT_EQ(fit.left_out, 0U);
+  EXPECT_EQ(FitHealth(list, 200), 0U);
+  EXPECT_EQ(list, Devices({{"a", Health::kHealthy}, {"b", Health::kUnhealthy}}));
 }
 
 TEST(FitHealth, ThenLeavesOutHealthyDevices) {
-  const HealthFit fit = FitHealth(Devices({{"a", Health::kHealthy},
-                                           {"b", Health::kUnhealthy},
-                                           {"c", Health::kHealthy},
-                                           {"d", std::nullopt}}),
-                                  150);
-  EXPECT_THAT(NamesOf(fit), ElementsAre("a", "b", "d"));
-  EXPECT_EQ(fit.left_out, 1U);
-  EXPECT_THAT(NamesOf(FitHealth(Devices({{"a", Health::kHealthy}}), 1)), IsEmpty());
+  EXPECT_THAT(Fitted(Devices({{"a", Health::kHealthy},
+                              {"b", Health::kUnhealthy},
+                              {"c", Health::kHealthy},
+                              {"d", Health::kUnhealthy}}),
+                     150),
+              ElementsAre("b", "c", "d"));
+  EXPECT_THAT(Fitted(Devices({{"a", Health::kHealthy}}), 1), IsEmpty());
 }
 
 }  // namespace

@@ -7,17 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/format.h"
-#include "dra/driver_server.h"
 #include "dra_test_support.h"
 #include "drahealth_v1.grpc.pb.h"
 #include "drahealth_v1alpha1.grpc.pb.h"
-#include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -81,28 +78,26 @@ class NoClaims : public ClaimService {
 };
 
 std::shared_ptr<const HealthList> HealthOf(const std::string& device,
-                                           std::optional<Health> health = Health::kHealthy,
+                                           Health health = Health::kHealthy,
                                            const std::string& message = "") {
-  return std::make_shared<const HealthList>(HealthList{
-      {std::make_shared<const PoolHealth>(PoolHealth{"pool", {{device, health, message}}})}});
+  return std::make_shared<const HealthList>(
+      HealthList{PoolHealth{"pool", {{device, health, message}}}});
 }
 
 class HealthStreamTest : public test::DraTest {
  protected:
   void Start(std::shared_ptr<const HealthList> first) {
-    auto server = DriverServer::Start(test::StartRpc(), tree_.path("dra.sock"),
-                                      {.driver = "gpu.example.com",
-                                       .claims = std::make_shared<NoClaims>(),
-                                       .observer = observer_},
-                                      std::move(first));
-    ASSERT_TRUE(server);
-    server_ = *std::move(server);
+    server_ = std::make_unique<test::TestDriver>(
+        tree_.path("dra.sock"), DriverBackend{.driver = "gpu.example.com",
+                                              .claims = std::make_shared<NoClaims>(),
+                                              .observer = observer_});
+    server_->streams.Offer(std::move(first));
   }
 
   test::TempTree tree_;
   const std::shared_ptr<test::RecordingDriverObserver> observer_ =
       std::make_shared<test::RecordingDriverObserver>();
-  std::unique_ptr<DriverServer> server_;
+  std::unique_ptr<test::TestDriver> server_;
 };
 
 TEST_F(HealthStreamTest, SendsTheListAtStartAndOnEachChange) {
@@ -112,18 +107,18 @@ TEST_F(HealthStreamTest, SendsTheListAtStartAndOnEachChange) {
   EXPECT_THAT(client.Read(), ElementsAre("pool/a 1 "));
   EXPECT_GE(client.list().devices(0).last_updated_time(), before);
   EXPECT_LE(client.list().devices(0).last_updated_time(), SecondsNow());
-  server_->OfferHealth(HealthOf("a", Health::kUnhealthy, "the probe failed"));
+  server_->streams.Offer(HealthOf("a", Health::kUnhealthy, "the probe failed"));
   EXPECT_THAT(client.Read(), ElementsAre("pool/a 2 the probe failed"));
-  server_->OfferHealth(HealthOf("b", std::nullopt));
-  EXPECT_THAT(client.Read(), ElementsAre("pool/b 0 "));
+  server_->streams.Offer(HealthOf("b"));
+  EXPECT_THAT(client.Read(), ElementsAre("pool/b 1 "));
 }
 
 TEST_F(HealthStreamTest, WaitsForTheFirstList) {
   Start(nullptr);
   ClientV1 client(server_->socket());
   ASSERT_TRUE(observer_->Await("1 streams"));
-  server_->ResendHealth();
-  server_->OfferHealth(HealthOf("a"));
+  server_->streams.Resend();
+  server_->streams.Offer(HealthOf("a"));
   EXPECT_THAT(client.Read(), ElementsAre("pool/a 1 ")) << "not an empty list first";
 }
 
@@ -132,7 +127,7 @@ TEST_F(HealthStreamTest, SendsTheListAgainWithANewTime) {
   ClientV1 client(server_->socket());
   EXPECT_THAT(client.Read(), ElementsAre("pool/a 1 "));
   const auto before = SecondsNow();
-  server_->ResendHealth();
+  server_->streams.Resend();
   EXPECT_THAT(client.Read(), ElementsAre("pool/a 1 "));
   EXPECT_GE(client.list().devices(0).last_updated_time(), before);
 }
@@ -143,7 +138,7 @@ TEST_F(HealthStreamTest, ServesBothVersionsAtOnce) {
   ClientV1alpha1 alpha(server_->socket());
   EXPECT_THAT(client.Read(), ElementsAre("pool/a 1 "));
   EXPECT_THAT(alpha.Read(), ElementsAre("pool/a 1 "));
-  server_->OfferHealth(HealthOf("b", Health::kUnhealthy, "broken"));
+  server_->streams.Offer(HealthOf("b", Health::kUnhealthy, "broken"));
   EXPECT_THAT(client.Read(), ElementsAre("pool/b 2 broken"));
   EXPECT_THAT(alpha.Read(), ElementsAre("pool/b 2 broken"));
   EXPECT_TRUE(observer_->Await("2 streams"));
@@ -158,8 +153,8 @@ TEST_F(HealthStreamTest, SlowReaderMissesListsButNotTheLast) {
   ClientV1 fast(server_->socket());
   ASSERT_TRUE(observer_->Await("2 streams"));
   for (int i = 1; i <= kLists; ++i) {
-    server_->OfferHealth(HealthOf(std::to_string(i), Health::kUnhealthy, large));
-    server_->ResendHealth();
+    server_->streams.Offer(HealthOf(std::to_string(i), Health::kUnhealthy, large));
+    server_->streams.Resend();
   }
   const std::string last = Format("pool/{} 2 {}", kLists, large);
   const auto read_to_last = [&](ClientV1& client) {
@@ -192,7 +187,7 @@ TEST_F(HealthStreamTest, RejectsStreamsBeyondTheLimit) {
     EXPECT_THAT(status.error_message(), HasSubstr("on this socket (16)"));
   }
   EXPECT_TRUE(observer_->Await("NodeWatchResources RESOURCE_EXHAUSTED"));
-  server_->OfferHealth(HealthOf("b"));
+  server_->streams.Offer(HealthOf("b"));
   for (const auto& client : clients) EXPECT_THAT(client->Read(), ElementsAre("pool/b 1 "));
 
   // Another stream is accepted when one of them ends.

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "dra/published_pool.h"
+#include "dra/wanted_pool.h"
 
 namespace patchbay::test {
 

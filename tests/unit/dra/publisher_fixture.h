@@ -18,8 +18,8 @@
 
 #include "api_server_sim/api_server_sim.h"
 #include "dra/device_name.h"
-#include "dra/published_pool.h"
 #include "dra/slice_publisher.h"
+#include "dra/wanted_pool.h"
 #include "kube/api_client.h"
 #include "support/certificates.h"
 #include "support/net_loop.h"
@@ -77,7 +77,7 @@ class PublisherFixture : public testing::Test {
         SlicePublisher::Dependencies{*client_, loop_, log_},
         SlicePublisher::Options{.driver = driver_, .node_name = node_name_, .seed = 3},
         SlicePublisher::Functions{.on_features = [this] { SetPools(); },
-                                  .pool_of = [this](const auto& pool) { return PoolOf(pool); }});
+                                  .wanted = [this](const auto& pool) { return PoolOf(pool); }});
     if (!resources_.empty()) SetPools();
   }
   void TearDown() override {
@@ -210,12 +210,10 @@ class PublisherFixture : public testing::Test {
     for (const auto& [resource, snapshot] : resources_) {
       names.insert(PoolName(node_name_, resource));
     }
-    publisher_->SetNames(std::move(names));
-    for (const auto& [resource, snapshot] : resources_) {
-      publisher_->SetPool(*PoolOf(PoolName(node_name_, resource)));
-    }
+    publisher_->SetNames(names);
+    for (const std::string& name : names) publisher_->Changed(name);
   }
-  std::optional<PublishedPool> PoolOf(const std::string& pool) const {
+  std::optional<WantedPool> PoolOf(const std::string& pool) const {
     for (const auto& [resource, snapshot] : resources_) {
       if (PoolName(node_name_, resource) != pool) continue;
       ResourceSpec spec = *snapshot->spec;

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/escape.h"
-#include "dra/server_features.h"
+#include "dra/wanted_pool.h"
 #include "model/object_name.h"
 
 namespace patchbay {
@@ -276,6 +276,18 @@ TEST(ParseSlice, ReadsAnItemOfAListWithoutKind) {
   item.erase("kind");
   item.erase("apiVersion");
   EXPECT_EQ(ParseSlice(item.dump())->slice, FullSlice());
+}
+
+TEST(ParseQuantity, ReadsWholeNumbersOnly) {
+  EXPECT_EQ(ParseQuantity("0"), 0);
+  EXPECT_EQ(ParseQuantity("50"), 50);
+  EXPECT_EQ(ParseQuantity("1k"), 1000);
+  EXPECT_EQ(ParseQuantity("12M"), 12'000'000);
+  EXPECT_EQ(ParseQuantity("9E"), 9'000'000'000'000'000'000);
+  for (const char* text : {"", "-1", "k", "1K", "1Ki", "500m", "1.5", "1e3", "10E", "1 ", " 1",
+                           "+1", "9223372036854775808", "1kk"}) {
+    EXPECT_EQ(ParseQuantity(text), std::nullopt) << text;
+  }
 }
 
 TEST(ParseUnstoredSlice, NeedsNoResourceVersion) {

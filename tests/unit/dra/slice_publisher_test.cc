@@ -26,18 +26,17 @@ using testing::SizeIs;
 
 const std::string kSerialPool = "node-1/example.com/serial";
 
-PublishedPool PublishedPoolOf(const std::vector<std::string>& devices,
-                              const std::string& name = kSerialPool) {
-  PublishedPool pool{.name = name, .devices = {}, .problems = {}, .not_served = {}};
+WantedPool PoolOf(const std::vector<std::string>& devices, const std::string& name = kSerialPool) {
+  WantedPool pool{.name = name, .devices = {}, .problems = {}, .not_served = {}};
   for (const std::string& device : devices) pool.devices.push_back({.name = device});
   return pool;
 }
 
-PublishedPool PoolOfSize(int size) {
+WantedPool PoolOfSize(int size) {
   std::vector<std::string> names;
   names.reserve(static_cast<std::size_t>(size));
   for (int i = 0; i < size; ++i) names.push_back(Format("d{:05}", i));
-  return PublishedPoolOf(names);
+  return PoolOf(names);
 }
 
 class SlicePublisherTest : public test::ClientFixture {
@@ -52,18 +51,24 @@ class SlicePublisherTest : public test::ClientFixture {
   /// Starts a publisher, after which another one has ended.
   void Start() {
     publisher_.reset();
+    pools_.clear();
     Connect(Config());
     publisher_.emplace(
         SlicePublisher::Dependencies{*client_, loop_, log_},
         SlicePublisher::Options{.driver = "patchbay.dev", .node_name = "node-1", .seed = 3},
         SlicePublisher::Functions{.on_features = [this] { ++features_changed_; },
-                                  .pool_of = [this](const auto& name) { return pools_.at(name); }});
+                                  .wanted = [this](const auto& name) -> std::optional<WantedPool> {
+                                    const auto found = pools_.find(name);
+                                    if (found == pools_.end()) return std::nullopt;
+                                    return found->second;
+                                  }});
   }
-  void Set(PublishedPool pool) {
-    pools_[pool.name] = pool;
-    publisher_->SetPool(std::move(pool));
+  void Set(WantedPool pool) {
+    const std::string name = pool.name;
+    pools_[name] = std::move(pool);
+    publisher_->Changed(name);
   }
-  void Publish(PublishedPool pool) {
+  void Publish(WantedPool pool) {
     publisher_->SetNames({kSerialPool});
     Set(std::move(pool));
   }
@@ -121,7 +126,7 @@ class SlicePublisherTest : public test::ClientFixture {
   std::ostringstream log_text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
   int features_changed_ = 0;
-  std::map<std::string, PublishedPool> pools_;  ///< as set last
+  std::map<std::string, WantedPool> pools_;  ///< as set last
   std::optional<SlicePublisher> publisher_;
 };
 
@@ -133,7 +138,7 @@ TEST_F(SlicePublisherTest, WritesNothingBeforeThePoolsAreKnown) {
 }
 
 TEST_F(SlicePublisherTest, PublishesAPool) {
-  Publish(PublishedPoolOf({"a", "b"}));
+  Publish(PoolOf({"a", "b"}));
   ASSERT_TRUE(AwaitCurrent());
   EXPECT_THAT(Writes(), ElementsAre("POST"));
   EXPECT_THAT(api_.Devices(), ElementsAre("a", "b"));
@@ -149,7 +154,7 @@ TEST_F(SlicePublisherTest, PublishesAPool) {
 }
 
 TEST_F(SlicePublisherTest, PublishesAnEmptyPool) {
-  Publish(PublishedPoolOf({}));
+  Publish(PoolOf({}));
   ASSERT_TRUE(AwaitCurrent());
   EXPECT_THAT(Writes(), ElementsAre("POST"));
   EXPECT_THAT(api_.Devices(), IsEmpty());
@@ -170,7 +175,7 @@ TEST_F(SlicePublisherTest, OneChangedDeviceIsOnePut) {
   Publish(PoolOfSize(130));
   ASSERT_TRUE(AwaitCurrent());
   const std::size_t before = Writes().size();
-  PublishedPool pool = PoolOfSize(130);
+  WantedPool pool = PoolOfSize(130);
   pool.devices[70].attributes["port"] = std::string("3");
   Set(pool);
   Pass(seconds(5));
@@ -185,14 +190,14 @@ TEST_F(SlicePublisherTest, OwnWritesCauseNoOtherWrites) {
   EXPECT_THAT(api_.slices(), SizeIs(16));
   Pass(seconds(60));
   EXPECT_EQ(Writes().size(), 16U);
-  EXPECT_EQ(Count("/api/v1/nodes/"), 2U) << "at the start, and before the creations";
+  EXPECT_EQ(Count("/api/v1/nodes/"), 1U) << "before the creations";
 }
 
 TEST_F(SlicePublisherTest, WritesAPoolAtMostOnceASecond) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   for (int i = 0; i < 50; ++i) {
-    Set(PublishedPoolOf({"a", i % 2 == 0 ? "b" : "c"}));
+    Set(PoolOf({"a", i % 2 == 0 ? "b" : "c"}));
     Pass(milliseconds(100));
   }
   EXPECT_LE(Writes().size(), 7U);
@@ -203,8 +208,8 @@ TEST_F(SlicePublisherTest, WritesAPoolAtMostOnceASecond) {
 TEST_F(SlicePublisherTest, DeletesTheSlicesOfARemovedResource) {
   const std::string other = "node-1/example.com/other";
   publisher_->SetNames({kSerialPool, other});
-  Set(PublishedPoolOf({"a"}));
-  Set(PublishedPoolOf({"x"}, other));
+  Set(PoolOf({"a"}));
+  Set(PoolOf({"x"}, other));
   ASSERT_TRUE(AwaitCurrent(kSerialPool) && AwaitCurrent(other));
   publisher_->SetNames({kSerialPool});
   ASSERT_TRUE(AwaitDevices({"a"}));
@@ -212,7 +217,7 @@ TEST_F(SlicePublisherTest, DeletesTheSlicesOfARemovedResource) {
 }
 
 TEST_F(SlicePublisherTest, ForgetsTheErrorOfADeletionThatSucceedsLater) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   bool must_fail = true;
   api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
@@ -229,8 +234,8 @@ TEST_F(SlicePublisherTest, ForgetsTheErrorOfADeletionThatSucceedsLater) {
 TEST_F(SlicePublisherTest, ADeletionThatFailsDoesNotHoldUpPools) {
   const std::string other = "node-1/example.com/other";
   publisher_->SetNames({kSerialPool, other});
-  Set(PublishedPoolOf({"a"}));
-  Set(PublishedPoolOf({"x"}, other));
+  Set(PoolOf({"a"}));
+  Set(PoolOf({"x"}, other));
   ASSERT_TRUE(AwaitCurrent(kSerialPool) && AwaitCurrent(other));
   api_.fault = [](const ServerRequest& request) -> std::optional<Reply> {
     if (request.method() != boost::beast::http::verb::delete_) return std::nullopt;
@@ -239,7 +244,7 @@ TEST_F(SlicePublisherTest, ADeletionThatFailsDoesNotHoldUpPools) {
   publisher_->SetNames({kSerialPool});
   Pass(seconds(2));
   EXPECT_THAT(publisher_->last_error(), HasSubstr("403"));
-  Set(PublishedPoolOf({"b"}));
+  Set(PoolOf({"b"}));
   Pass(seconds(2));
   EXPECT_THAT(api_.Devices(), testing::UnorderedElementsAre("b", "x"));
   api_.fault = nullptr;
@@ -248,7 +253,7 @@ TEST_F(SlicePublisherTest, ADeletionThatFailsDoesNotHoldUpPools) {
 }
 
 TEST_F(SlicePublisherTest, KeepsTheSlicesOfAResourceThatWasNotScannedYet) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   Start();
   publisher_->SetNames({kSerialPool});
@@ -257,9 +262,9 @@ TEST_F(SlicePublisherTest, KeepsTheSlicesOfAResourceThatWasNotScannedYet) {
 }
 
 TEST_F(SlicePublisherTest, AResourceThatIsNotServedHasNoSlices) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
-  PublishedPool pool = PublishedPoolOf({});
+  WantedPool pool = PoolOf({});
   pool.not_served = "why";
   Set(pool);
   Pass(seconds(2));
@@ -267,7 +272,7 @@ TEST_F(SlicePublisherTest, AResourceThatIsNotServedHasNoSlices) {
 }
 
 TEST_F(SlicePublisherTest, LeavesItsSlicesAtTheEnd) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   publisher_.reset();
   Pass(seconds(5));
@@ -275,7 +280,7 @@ TEST_F(SlicePublisherTest, LeavesItsSlicesAtTheEnd) {
 }
 
 TEST_F(SlicePublisherTest, PutsForeignChangesRight) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   api_.Edit(OnlySlice(), [](auto& slice) { slice["spec"]["devices"][0]["name"] = "x"; });
   EXPECT_TRUE(AwaitDevices({"a"}));
@@ -307,25 +312,6 @@ TEST_F(SlicePublisherTest, PublishesAgainWithinASecondAfterEachRestartOfTheKubel
   }
 }
 
-TEST_F(SlicePublisherTest, AnOwnChangeThatFailsDoesNotWaitLikeACorrection) {
-  Publish(PublishedPoolOf({"a"}));
-  ASSERT_TRUE(AwaitCurrent());
-  for (int i = 0; i < 8; ++i) {
-    api_.Delete(OnlySlice());
-    ASSERT_TRUE(AwaitDevices({"a"}));
-  }
-  bool must_fail = true;
-  api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
-    const bool is_update = request.method() == boost::beast::http::verb::put;
-    if (is_update && std::exchange(must_fail, false)) api_.Delete(OnlySlice());
-    return std::nullopt;
-  };
-  Set(PublishedPoolOf({"a", "b"}));
-  Pass(seconds(3));
-  EXPECT_FALSE(must_fail);
-  EXPECT_THAT(api_.Devices(), ElementsAre("a", "b"));
-}
-
 TEST_F(SlicePublisherTest, NoticesADeletionDuringItsOwnRequests) {
   Publish(PoolOfSize(100));
   ASSERT_TRUE(AwaitCurrent());
@@ -343,7 +329,7 @@ TEST_F(SlicePublisherTest, NoticesADeletionDuringItsOwnRequests) {
 }
 
 TEST_F(SlicePublisherTest, PublishesAgainAfterTheNodeCouldNotBeRead) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   Pass(seconds(5));
   bool must_fail = true;
@@ -359,7 +345,7 @@ TEST_F(SlicePublisherTest, PublishesAgainAfterTheNodeCouldNotBeRead) {
 }
 
 TEST_F(SlicePublisherTest, KeepsPoolsOfAnotherConfigurationForATime) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   auto other = api_.slices().begin()->second;
   other["spec"]["pool"]["name"] = "node-1/example.com/other";
@@ -372,14 +358,14 @@ TEST_F(SlicePublisherTest, KeepsPoolsOfAnotherConfigurationForATime) {
 }
 
 TEST_F(SlicePublisherTest, OverwritesAnotherClientMoreAndMoreSlowly) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   const std::size_t before = Writes().size();
   for (int i = 0; i < 120; ++i) {
     if (api_.Devices() == std::vector<std::string>{"a"}) {
       api_.Edit(OnlySlice(), [](auto& slice) { slice["spec"]["devices"][0]["name"] = "x"; });
     }
-    Set(PublishedPoolOf({"a"}));  // the same content is no change
+    Set(PoolOf({"a"}));  // the same content is no change
     Pass(seconds(1));
   }
   EXPECT_LE(Writes().size() - before, 9U);
@@ -389,7 +375,7 @@ TEST_F(SlicePublisherTest, OverwritesAnotherClientMoreAndMoreSlowly) {
 
 /// In a rolling update, the other process may have a configuration without the resource.
 TEST_F(SlicePublisherTest, ReplacesDeletedSlicesMoreAndMoreSlowlyAfterATime) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   const std::size_t before = Writes().size();
   for (int i = 0; i < 120; ++i) {
@@ -404,8 +390,8 @@ TEST_F(SlicePublisherTest, ReplacesDeletedSlicesMoreAndMoreSlowlyAfterATime) {
 TEST_F(SlicePublisherTest, CorrectionsDoNotSlowDownOwnChanges) {
   const std::string other = "node-1/example.com/other";
   publisher_->SetNames({kSerialPool, other});
-  Set(PublishedPoolOf({"a"}));
-  Set(PublishedPoolOf({"x"}, other));
+  Set(PoolOf({"a"}));
+  Set(PoolOf({"x"}, other));
   ASSERT_TRUE(AwaitCurrent(kSerialPool) && AwaitCurrent(other));
   const auto slice_of = [&](const std::string& pool) {
     for (const auto& [name, slice] : api_.slices()) {
@@ -420,21 +406,21 @@ TEST_F(SlicePublisherTest, CorrectionsDoNotSlowDownOwnChanges) {
     }
     Pass(seconds(1));
     // The other client does not change this pool.
-    Set(PublishedPoolOf({Format("x{}", i)}, other));
+    Set(PoolOf({Format("x{}", i)}, other));
     Pass(milliseconds(1100));
     EXPECT_THAT(api_.Devices(), testing::Contains(Format("x{}", i)));
   }
   Pass(seconds(40));
-  Set(PublishedPoolOf({"b"}));
+  Set(PoolOf({"b"}));
   Pass(milliseconds(1100));
   EXPECT_THAT(api_.Devices(), testing::UnorderedElementsAre("b", "x59"));
-  Set(PublishedPoolOf({"c"}));
+  Set(PoolOf({"c"}));
   Pass(milliseconds(1100));
   EXPECT_THAT(api_.Devices(), testing::UnorderedElementsAre("c", "x59")) << log_text_.str();
 }
 
 TEST_F(SlicePublisherTest, DecidesAgainAfterAConflict) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   bool conflict = true;
   api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
@@ -442,7 +428,7 @@ TEST_F(SlicePublisherTest, DecidesAgainAfterAConflict) {
     if (!std::exchange(conflict, false)) return std::nullopt;
     return JsonReply(409, R"({"kind":"Status","code":409,"reason":"Conflict","message":"other"})");
   };
-  Set(PublishedPoolOf({"b"}));
+  Set(PoolOf({"b"}));
   EXPECT_TRUE(AwaitDevices({"b"}));
   EXPECT_FALSE(conflict);
 }
@@ -458,7 +444,7 @@ TEST_F(SlicePublisherTest, RetriesAfterErrorsOfTheServer) {
       default: return Reply{"HTTP/1.1 201 Created\r\nContent-Length: 9\r\n\r\n{\"a\":1}  "};
     }
   };
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   EXPECT_TRUE(AwaitDevices({"a"}));
   EXPECT_EQ(failures, 8);
 }
@@ -471,8 +457,8 @@ TEST_F(SlicePublisherTest, ARejectedPoolDoesNotHoldUpOthers) {
   };
   const std::string bad = "node-1/example.com/bad";
   publisher_->SetNames({bad, kSerialPool});
-  Set(PublishedPoolOf({"x"}, bad));
-  Set(PublishedPoolOf({"a"}));
+  Set(PoolOf({"x"}, bad));
+  Set(PoolOf({"a"}));
   ASSERT_TRUE(AwaitDevices({"a"}));
   Pass(seconds(120));
   EXPECT_THAT(publisher_->StateOf(bad).last_error, HasSubstr("bad name"));
@@ -483,11 +469,11 @@ TEST_F(SlicePublisherTest, ARejectedPoolDoesNotHoldUpOthers) {
 
 TEST_F(SlicePublisherTest, ReportsDroppedFieldsOnce) {
   api_.drops_taints = true;
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   EXPECT_EQ(publisher_->features(), (ServerFeatures{.taints = false, .shared_devices = true}));
   EXPECT_EQ(features_changed_, 1);
-  PublishedPool pool = PublishedPoolOf({"a"});
+  WantedPool pool = PoolOf({"a"});
   pool.devices[0].taints = {{.key = std::string(kUnhealthyTaint)}};
   Set(pool);
   Pass(seconds(60));
@@ -496,11 +482,11 @@ TEST_F(SlicePublisherTest, ReportsDroppedFieldsOnce) {
 }
 
 TEST_F(SlicePublisherTest, NoticesAFeatureThatWasTurnedOffOrOn) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   EXPECT_EQ(publisher_->features(), ServerFeatures{});
   api_.drops_sharing = true;
-  PublishedPool pool = PublishedPoolOf({"a"});
+  WantedPool pool = PoolOf({"a"});
   pool.devices[0].allow_multiple_allocations = true;
   Set(pool);
   Pass(seconds(5));
@@ -517,7 +503,7 @@ TEST_F(SlicePublisherTest, WaitsForTheNodeObject) {
     return JsonReply(404,
                      R"({"kind":"Status","code":404,"reason":"NotFound","message":"no node"})");
   };
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   Pass(seconds(40));
   EXPECT_THAT(Writes(), IsEmpty());
   EXPECT_EQ(Logged("no node"), 1U);
@@ -526,12 +512,12 @@ TEST_F(SlicePublisherTest, WaitsForTheNodeObject) {
 }
 
 TEST_F(SlicePublisherTest, DeletesInvalidSlicesOfOthers) {
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   auto slice = api_.slices().begin()->second;
   slice["spec"]["devices"] = "none";
   api_.Add("broken", slice);
-  Set(PublishedPoolOf({"b"}));
+  Set(PoolOf({"b"}));
   Pass(seconds(5));
   EXPECT_EQ(api_.slices().begin()->second["spec"]["devices"][0]["name"], "b");
   EXPECT_THAT(api_.slices(), SizeIs(1));
@@ -551,7 +537,7 @@ TEST_F(SlicePublisherTest, CanEndDuringARequest) {
     if (request.method() == boost::beast::http::verb::get) return std::nullopt;
     return Reply{""};
   };
-  Publish(PublishedPoolOf({"a"}));
+  Publish(PoolOf({"a"}));
   ASSERT_TRUE(loop_.RunUntil([&] { return Count("dryRun") == 1; }));
   publisher_.reset();
   Pass(seconds(60));

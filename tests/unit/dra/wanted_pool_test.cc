@@ -1,4 +1,4 @@
-#include "dra/published_pool.h"
+#include "dra/wanted_pool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ struct Surroundings {
   ServerFeatures features = {};
 };
 
-PublishedPool PoolOf(const std::shared_ptr<const Snapshot>& snapshot,
-                     const Surroundings& around = {}) {
+WantedPool PoolOf(const std::shared_ptr<const Snapshot>& snapshot,
+                  const Surroundings& around = {}) {
   ResourceSpec spec = *snapshot->spec;
   spec.attributes = around.attributes;
   spec.on_unhealthy = around.on_unhealthy;
@@ -55,7 +55,7 @@ const std::shared_ptr<const Snapshot> kOneIsIll =
     SnapshotOf({Listed("a"), Listed("b", Health::kUnhealthy, "probe failed"), Listed("c")});
 
 TEST(ComputePool, ListsDevicesInTheOrderOfTheSnapshot) {
-  const PublishedPool pool = PoolOf(SnapshotOf({Listed("t9"), Listed("t10"), Listed("T11")}));
+  const WantedPool pool = PoolOf(SnapshotOf({Listed("t9"), Listed("t10"), Listed("T11")}));
   EXPECT_EQ(pool.name, "node-1/example.com/serial");
   EXPECT_THAT(pool.devices, ElementsAre(Named("t9"), Named("t10"),
                                         Field(&SliceDevice::name, testing::StartsWith("t11-"))));
@@ -70,7 +70,7 @@ TEST(ComputePool, ListsDevicesInTheOrderOfTheSnapshot) {
 }
 
 TEST(ComputePool, PublishesReplicasAsSlots) {
-  const PublishedPool pool = PoolOf(SnapshotOf({Listed("fuse")}, 50));
+  const WantedPool pool = PoolOf(SnapshotOf({Listed("fuse")}, 50));
   ASSERT_THAT(pool.devices, SizeIs(1));
   EXPECT_EQ(pool.devices[0].slots, (SlotCapacity{50, true}));
   EXPECT_TRUE(pool.devices[0].allow_multiple_allocations);
@@ -84,7 +84,7 @@ TEST(ComputePool, KeepsOneOfThirtyTwoAttributesForTheSlots) {
                                  Template::Compile(std::to_string(i)).value()});
   }
   EXPECT_THAT(PoolOf(SnapshotOf({Listed("a")}, 2), around).devices[0].attributes, SizeIs(31));
-  const PublishedPool exclusive = PoolOf(SnapshotOf({Listed("a")}), around);
+  const WantedPool exclusive = PoolOf(SnapshotOf({Listed("a")}), around);
   EXPECT_THAT(exclusive.devices[0].attributes, SizeIs(32));
   ASSERT_THAT(exclusive.problems, SizeIs(10));
   EXPECT_EQ(exclusive.problems[0].device_id, "a");
@@ -95,7 +95,7 @@ TEST(ComputePool, TaintsUnhealthyDevices) {
   EXPECT_THAT(
       PoolOf(kOneIsIll).devices,
       ElementsAre(Named("a"), Tainted("b", kUnhealthyTaint, TaintEffect::kNoSchedule), Named("c")));
-  const PublishedPool evicting = PoolOf(kOneIsIll, {.on_unhealthy = OnUnhealthy::kEvict});
+  const WantedPool evicting = PoolOf(kOneIsIll, {.on_unhealthy = OnUnhealthy::kEvict});
   EXPECT_THAT(evicting.devices[1], Tainted("b", kUnhealthyTaint, TaintEffect::kNoExecute));
   EXPECT_THAT(evicting.devices[0].taints, IsEmpty());
 }
@@ -110,7 +110,7 @@ TEST(ComputePool, KeepsAMissingDeviceWhileItIsAllocated) {
 TEST(ComputePool, KeepsAMissingSharedDeviceWithItsSlots) {
   const auto shared = SnapshotOf({Listed("a", Health::kUnhealthy, "removed")}, 2);
   const Surroundings around{.missing = {"a"}, .allocated = {"a"}};
-  const PublishedPool pool = PoolOf(shared, around);
+  const WantedPool pool = PoolOf(shared, around);
   EXPECT_THAT(pool.devices, ElementsAre(Tainted("a", kGoneTaint, TaintEffect::kNoExecute)));
   EXPECT_TRUE(pool.devices[0].allow_multiple_allocations);
   EXPECT_EQ(pool.devices[0].slots->slots, 2);
@@ -120,7 +120,7 @@ TEST(ComputePool, KeepsAMissingSharedDeviceWithItsSlots) {
 TEST(ComputePool, EvictsNoPodsOfADeviceThatCouldNotBeLookedUp) {
   ListedDevice listed = Listed("a", Health::kUnhealthy, "not all places could be read");
   listed.never_found = true;
-  const PublishedPool pool =
+  const WantedPool pool =
       PoolOf(SnapshotOf({listed}),
              {.allocated = {"a"},
               .attributes = {{.name = "port", .value = Template::Compile("{usb_port}").value()}},
@@ -135,10 +135,10 @@ TEST(ComputePool, LeavesOutUnhealthyDevicesWhereTaintsAreDropped) {
   EXPECT_THAT(PoolOf(kOneIsIll, {.features = without}).devices,
               ElementsAre(Named("a"), Named("c")));
   // While it is allocated, no other claim can get it.
-  const PublishedPool pool = PoolOf(kOneIsIll, {.allocated = {"b"}, .features = without});
+  const WantedPool pool = PoolOf(kOneIsIll, {.allocated = {"b"}, .features = without});
   EXPECT_THAT(pool.devices, ElementsAre(Named("a"), Named("b"), Named("c")));
   EXPECT_THAT(pool.devices[1].taints, IsEmpty());
-  const PublishedPool missing =
+  const WantedPool missing =
       PoolOf(kOneIsIll, {.missing = {"b"}, .allocated = {"b"}, .features = without});
   EXPECT_THAT(missing.devices, ElementsAre(Named("a"), Named("b"), Named("c")));
 }
@@ -153,7 +153,7 @@ TEST(ComputePool, LeavesOutUnhealthySharedDevicesWhereTaintsAreDropped) {
 
 TEST(ComputePool, DoesNotServeSharedDevicesWhereTheyWouldBeExclusive) {
   const ServerFeatures without{.taints = true, .shared_devices = false};
-  const PublishedPool pool = PoolOf(SnapshotOf({Listed("a")}, 2), {.features = without});
+  const WantedPool pool = PoolOf(SnapshotOf({Listed("a")}, 2), {.features = without});
   EXPECT_THAT(pool.devices, IsEmpty());
   EXPECT_EQ(pool.name, "node-1/example.com/serial");
   EXPECT_THAT(pool.not_served,
@@ -180,7 +180,7 @@ TEST(NamedDevices, AreFoundByTheirNames) {
 }
 
 TEST(FeaturesOf, FindsDroppedFields) {
-  const ResourceSlice sent = FeatureSample("node-1/example.com/fuse");
+  const ResourceSlice sent = FeatureSample();
   EXPECT_EQ(FeaturesOf(sent, sent), (ServerFeatures{true, true}));
   ResourceSlice stored = sent;
   stored.devices[0].taints.clear();
@@ -201,7 +201,7 @@ TEST(FeaturesOf, CountsWhatNoDeviceNeedsAsPresent) {
 }
 
 TEST(FeaturesOf, IgnoresTheTimeOfATaint) {
-  const ResourceSlice sent = FeatureSample("p");
+  const ResourceSlice sent = FeatureSample();
   ResourceSlice stored = sent;
   stored.devices[0].taints[0].time_added = "2026-11-22T10:00:00Z";
   EXPECT_EQ(stored, sent);

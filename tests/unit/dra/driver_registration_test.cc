@@ -1,7 +1,5 @@
 // Registration, requested by a client over a real socket as the kubelet does.
 
-#include "dra/registration_service.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,16 +21,17 @@ using pluginregistration::Registration;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class RegistrationServiceTest : public test::DraTest {
+class DriverRegistrationTest : public test::DraTest {
  protected:
-  RegistrationServiceTest() {
+  DriverRegistrationTest() {
     auto server = UnixServer::Start(
         test::StartRpc(), tree_.path("a-reg.sock"),
-        RegistrationHandlers("gpu.example.com", "/plugins/gpu.example.com/dra.sock", observer_,
-                             [this](const Status& status) {
-                               const std::lock_guard lock(mutex_);
-                               statuses_.push_back(status);
-                             }));
+        RegistrationHandlers(
+            {.driver = "gpu.example.com", .claims = nullptr, .observer = observer_},
+            "/plugins/gpu.example.com/dra.sock", [this](const Status& status) {
+              const std::lock_guard lock(mutex_);
+              statuses_.push_back(status);
+            }));
     EXPECT_TRUE(server);
     server_ = *std::move(server);
     stub_ = test::ConnectToDriver<Registration>(server_->socket());
@@ -59,7 +58,7 @@ class RegistrationServiceTest : public test::DraTest {
   std::unique_ptr<Registration::Stub> stub_;
 };
 
-TEST_F(RegistrationServiceTest, DescribesTheDriver) {
+TEST_F(DriverRegistrationTest, DescribesTheDriver) {
   PluginInfo info;
   ASSERT_TRUE(stub_->GetInfo(test::DraContext().get(), {}, &info).ok());
   EXPECT_EQ(info.type(), "DRAPlugin");
@@ -72,7 +71,7 @@ TEST_F(RegistrationServiceTest, DescribesTheDriver) {
   EXPECT_TRUE(observer_->Await("GetInfo OK"));
 }
 
-TEST_F(RegistrationServiceTest, ReportsEachResult) {
+TEST_F(DriverRegistrationTest, ReportsEachResult) {
   Notify(true, "");
   Notify(false, "versions do not match");
   Notify(false, "");
@@ -85,12 +84,10 @@ TEST_F(RegistrationServiceTest, ReportsEachResult) {
   ASSERT_FALSE(results[2]);
   EXPECT_THAT(results[2].error().message, HasSubstr("check the kubelet log"));
   EXPECT_TRUE(results[3]);
-  EXPECT_TRUE(observer_->Await("registered", 2));
-  EXPECT_TRUE(observer_->Await("not registered: versions do not match"));
   EXPECT_TRUE(observer_->Await("NotifyRegistrationStatus OK", 4));
 }
 
-TEST_F(RegistrationServiceTest, BoundsAndEscapesTheReason) {
+TEST_F(DriverRegistrationTest, BoundsAndEscapesTheReason) {
   Notify(false, std::string(5000, 'x') + "end");
   Notify(false, "two\nlines");
   const auto results = statuses();
@@ -99,7 +96,7 @@ TEST_F(RegistrationServiceTest, BoundsAndEscapesTheReason) {
   EXPECT_EQ(results[1].error().message.find('\n'), std::string::npos);
 }
 
-TEST_F(RegistrationServiceTest, RejectsAbsurdlyLargeReports) {
+TEST_F(DriverRegistrationTest, RejectsAbsurdlyLargeReports) {
   pluginregistration::RegistrationStatus report;
   report.set_error(std::string(1 << 20, 'x'));
   pluginregistration::RegistrationStatusResponse response;

@@ -1,12 +1,8 @@
-#include "dra/published_pool.h"
+#include "dra/wanted_pool.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <iterator>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "base/format.h"
 #include "dra/device_name.h"
@@ -50,34 +46,18 @@ std::string WhyNotServed(const ResourceSpec& spec, const ServerFeatures& feature
   return "";
 }
 
-class ContentHasher {
- public:
-  template <class T>
-  void Add(const T& value) {
-    hash_ = (hash_ ^ std::hash<T>()(value)) * 0x9e3779b97f4a7c15;
-    hash_ ^= hash_ >> 32;
-  }
-  void Add(const SemanticVersion& version) { Add(version.text); }
-  std::size_t hash() const { return hash_; }
-
- private:
-  std::size_t hash_ = 0;
-};
-
 }  // namespace
 
 NamedDevices::NamedDevices(std::shared_ptr<const Snapshot> snapshot)
     : snapshot_(std::move(snapshot)) {
-  by_name_.reserve(snapshot_->devices.size());
   for (const ListedDevice& listed : snapshot_->devices) {
-    by_name_.push_back({SliceDeviceName(listed.device->id), &listed});
+    by_name_.emplace(SliceDeviceName(listed.device->id), &listed);
   }
-  std::ranges::stable_sort(by_name_, {}, &Named::name);
 }
 
 const ListedDevice* NamedDevices::Find(std::string_view name) const {
-  const auto found = std::ranges::lower_bound(by_name_, name, {}, &Named::name);
-  return found == by_name_.end() || found->name != name ? nullptr : found->device;
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
 }
 
 std::string ProblemText(const PoolProblem& problem) {
@@ -85,36 +65,36 @@ std::string ProblemText(const PoolProblem& problem) {
   return Format("{} {}: {}", problem.device_id, problem.attribute, problem.reason);
 }
 
-std::size_t ContentHash(const PublishedPool& pool) {
-  ContentHasher hasher;
-  hasher.Add(pool.not_served);
-  for (const SliceDevice& device : pool.devices) {
-    hasher.Add(device.name);
-    hasher.Add(device.attributes.size());
-    for (const auto& [name, value] : device.attributes) {
-      hasher.Add(name);
-      hasher.Add(value.index());
-      std::visit([&](const auto& content) { hasher.Add(content); }, value);
-    }
-    hasher.Add(device.slots ? device.slots->slots : std::int64_t{0});
-    hasher.Add(device.allow_multiple_allocations);
-    hasher.Add(device.taints.size());
-    for (const DeviceTaint& taint : device.taints) {
-      hasher.Add(taint.key);
-      hasher.Add(taint.value);
-      hasher.Add(taint.effect);
-    }
+ServerFeatures FeaturesOf(const ResourceSlice& sent, const ResourceSlice& stored) {
+  ServerFeatures features;
+  for (const SliceDevice& device : sent.devices) {
+    const auto other = std::ranges::find(stored.devices, device.name, &SliceDevice::name);
+    if (other == stored.devices.end()) continue;
+    if (!device.taints.empty() && other->taints.empty()) features.taints = false;
+    const bool lost_sharing =
+        device.allow_multiple_allocations && !other->allow_multiple_allocations;
+    const bool lost_policy =
+        device.slots && device.slots->has_policy && other->slots && !other->slots->has_policy;
+    if (lost_sharing || lost_policy) features.shared_devices = false;
   }
-  return hasher.hash();
+  return features;
 }
 
-PublishedPool ComputePool(const PoolInput& input) {
+ResourceSlice FeatureSample() {
+  SliceDevice device{.name = "sample"};
+  device.slots = SlotCapacity{.slots = 2};
+  device.allow_multiple_allocations = true;
+  device.taints = {{.key = std::string(kUnhealthyTaint)}};
+  return {.pool = "sample", .devices = {std::move(device)}};
+}
+
+WantedPool ComputePool(const PoolInput& input) {
   const Snapshot& snapshot = input.devices.snapshot();
   const ResourceSpec& spec = *snapshot.spec;
-  PublishedPool pool{.name = PoolName(input.node_name, spec.name),
-                     .devices = {},
-                     .problems = {},
-                     .not_served = WhyNotServed(spec, input.features)};
+  WantedPool pool{.name = PoolName(input.node_name, spec.name),
+                  .devices = {},
+                  .problems = {},
+                  .not_served = WhyNotServed(spec, input.features)};
   if (!pool.not_served.empty()) return pool;
   const bool is_shared = spec.replicas > 1;
   pool.devices.reserve(snapshot.devices.size());

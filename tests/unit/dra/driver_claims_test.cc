@@ -1,8 +1,6 @@
 // Calls about claims over a real socket, as the kubelet makes them. claim_messages_test.cc tests
 // the content of messages, health_stream_test.cc the health of devices.
 
-#include "dra/driver_server.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +16,6 @@
 #include "dra_test_support.h"
 #include "draplugin_v1.grpc.pb.h"
 #include "draplugin_v1beta1.grpc.pb.h"
-#include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -90,17 +87,14 @@ Request ClaimsNamed(const std::vector<std::string>& names) {
   return request;
 }
 
-class DriverServerTest : public test::DraTest {
+class DriverClaimsTest : public test::DraTest {
  protected:
-  DriverServerTest() {
-    auto server = DriverServer::Start(test::StartRpc(), tree_.path("dra.sock"),
-                                      {.driver = "gpu.example.com",
-                                       .claims = claims_,
-                                       .observer = observer_,
-                                       .pending = pending_},
-                                      nullptr);
-    EXPECT_TRUE(server);
-    server_ = *std::move(server);
+  DriverClaimsTest() {
+    server_ = std::make_unique<test::TestDriver>(tree_.path("dra.sock"),
+                                                 DriverBackend{.driver = "gpu.example.com",
+                                                               .claims = claims_,
+                                                               .observer = observer_,
+                                                               .pending = pending_});
     v1_ = test::ConnectToDriver<dra_v1::DRAPlugin>(server_->socket());
   }
 
@@ -124,12 +118,12 @@ class DriverServerTest : public test::DraTest {
   const std::shared_ptr<test::RecordingDriverObserver> observer_ =
       std::make_shared<test::RecordingDriverObserver>();
   const std::shared_ptr<PendingCalls> pending_ = std::make_shared<PendingCalls>();
-  std::unique_ptr<DriverServer> server_;
+  std::unique_ptr<test::TestDriver> server_;
   std::unique_ptr<dra_v1::DRAPlugin::Stub> v1_;
   const std::unique_ptr<grpc::ClientContext> context_ = test::DraContext();
 };
 
-TEST_F(DriverServerTest, PreparesClaimsOfV1) {
+TEST_F(DriverClaimsTest, PreparesClaimsOfV1) {
   auto prepared = Prepare({"a", "b"}, *context_);
   HeldClaims::Call call = claims_->Next();
   EXPECT_THAT(call.claims, ElementsAre(ClaimKey{"uid-a", "ns", "a"}, ClaimKey{"uid-b", "ns", "b"}));
@@ -148,7 +142,7 @@ TEST_F(DriverServerTest, PreparesClaimsOfV1) {
   EXPECT_EQ(pending_->Oldest(), std::nullopt);
 }
 
-TEST_F(DriverServerTest, UnpreparesClaimsOfV1beta1) {
+TEST_F(DriverClaimsTest, UnpreparesClaimsOfV1beta1) {
   const auto beta = test::ConnectToDriver<dra_v1beta1::DRAPlugin>(server_->socket());
   dra_v1beta1::NodeUnprepareResourcesResponse response;
   auto unprepared = std::async(std::launch::async, [&] {
@@ -166,7 +160,7 @@ TEST_F(DriverServerTest, UnpreparesClaimsOfV1beta1) {
   EXPECT_TRUE(observer_->Await("NodeUnprepareResources OK"));
 }
 
-TEST_F(DriverServerTest, PreparesClaimsOfV1beta1AndUnpreparesClaimsOfV1) {
+TEST_F(DriverClaimsTest, PreparesClaimsOfV1beta1AndUnpreparesClaimsOfV1) {
   const auto beta = test::ConnectToDriver<dra_v1beta1::DRAPlugin>(server_->socket());
   dra_v1beta1::NodePrepareResourcesResponse prepared;
   auto prepare = std::async(std::launch::async, [&] {
@@ -189,7 +183,7 @@ TEST_F(DriverServerTest, PreparesClaimsOfV1beta1AndUnpreparesClaimsOfV1) {
   EXPECT_EQ(unprepared.claims_size(), 1);
 }
 
-TEST_F(DriverServerTest, ClaimsThatTheServiceForgotHaveFailed) {
+TEST_F(DriverClaimsTest, ClaimsThatTheServiceForgotHaveFailed) {
   auto prepared = Prepare({"a", "b"}, *context_);
   claims_->Next().prepared({{"uid-a", std::vector<PreparedDevice>{}}});
   const Prepared done = prepared.get();
@@ -198,7 +192,7 @@ TEST_F(DriverServerTest, ClaimsThatTheServiceForgotHaveFailed) {
   EXPECT_THAT(done.response.claims().at("uid-b").error(), HasSubstr("not processed"));
 }
 
-TEST_F(DriverServerTest, DroppedCallsHaveFailed) {
+TEST_F(DriverClaimsTest, DroppedCallsHaveFailed) {
   auto prepared = Prepare({"a"}, *context_);
   { const HeldClaims::Call dropped = claims_->Next(); }
   const Prepared done = prepared.get();
@@ -206,7 +200,7 @@ TEST_F(DriverServerTest, DroppedCallsHaveFailed) {
   EXPECT_THAT(done.response.claims().at("uid-a").error(), HasSubstr("not processed"));
 }
 
-TEST_F(DriverServerTest, OnlyTheFirstResultCounts) {
+TEST_F(DriverClaimsTest, OnlyTheFirstResultCounts) {
   auto prepared = Prepare({"a"}, *context_);
   HeldClaims::Call call = claims_->Next();
   call.prepared({{"uid-a", std::vector<PreparedDevice>{}}});
@@ -214,7 +208,7 @@ TEST_F(DriverServerTest, OnlyTheFirstResultCounts) {
   EXPECT_EQ(prepared.get().response.claims().at("uid-a").error(), "");
 }
 
-TEST_F(DriverServerTest, ACanceledCallIsNotAnswered) {
+TEST_F(DriverClaimsTest, ACanceledCallIsNotAnswered) {
   auto prepared = Prepare({"a"}, *context_);
   HeldClaims::Call call = claims_->Next();
   context_->TryCancel();
@@ -232,7 +226,7 @@ TEST_F(DriverServerTest, ACanceledCallIsNotAnswered) {
 
 // The deadline lies between the call and its end, plus the time that the caller allows, at any
 // load. gRPC rounds it by less than a second.
-TEST_F(DriverServerTest, DeadlineOfTheKubeletIsPassedOn) {
+TEST_F(DriverClaimsTest, DeadlineOfTheKubeletIsPassedOn) {
   using Clock = std::chrono::steady_clock;
   const auto deadline_of = [this](grpc::ClientContext& context) {
     auto prepared = Prepare({"a"}, context);
@@ -254,7 +248,7 @@ TEST_F(DriverServerTest, DeadlineOfTheKubeletIsPassedOn) {
   EXPECT_LE(longest, Clock::now() + 46s);
 }
 
-TEST_F(DriverServerTest, RejectsInvalidClaimsWithoutTheService) {
+TEST_F(DriverClaimsTest, RejectsInvalidClaimsWithoutTheService) {
   dra_v1::NodePrepareResourcesRequest request;
   request.add_claims()->set_uid("../../etc/passwd");
   dra_v1::NodePrepareResourcesResponse response;
@@ -263,14 +257,14 @@ TEST_F(DriverServerTest, RejectsInvalidClaimsWithoutTheService) {
   EXPECT_TRUE(claims_->empty());
 }
 
-TEST_F(DriverServerTest, AnswersAnEmptyRequest) {
+TEST_F(DriverClaimsTest, AnswersAnEmptyRequest) {
   dra_v1::NodePrepareResourcesResponse response;
   ASSERT_TRUE(v1_->NodePrepareResources(context_.get(), {}, &response).ok());
   EXPECT_EQ(response.claims_size(), 0);
   EXPECT_TRUE(claims_->empty());
 }
 
-TEST_F(DriverServerTest, BoundsTheNumberOfClaimsAndTheirSize) {
+TEST_F(DriverClaimsTest, BoundsTheNumberOfClaimsAndTheirSize) {
   std::vector<std::string> names;
   for (int i = 0; i < 1000; ++i) names.push_back("claim-" + std::to_string(i));
   const Prepared many = Prepare(names, *context_).get();
@@ -283,7 +277,7 @@ TEST_F(DriverServerTest, BoundsTheNumberOfClaimsAndTheirSize) {
   EXPECT_TRUE(claims_->empty());
 }
 
-TEST_F(DriverServerTest, CallsOutliveTheServer) {
+TEST_F(DriverClaimsTest, CallsOutliveTheServer) {
   auto prepared = Prepare({"a"}, *context_);
   HeldClaims::Call call = claims_->Next();
   server_->BeginStop();
