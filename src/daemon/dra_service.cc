@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "daemon/dra_status_of.h"
-#include "dra/claim_request.h"
+#include "dra/claim_json.h"
 #include "dra/device_name.h"
 #include "dra/health_list.h"
 
@@ -53,6 +53,11 @@ Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps,
                 if (!status)
                   self->SetRegistered(status);  // otherwise the kubelet registers the driver
               },
+          .on_hang =
+              [self](const std::string& reason) {
+                self->hang_error_ = reason;
+                self->OnState();
+              },
           .on_health_streams = [self](int open) { self->OnHealthStreams(open); },
           .on_dead = self->events_.on_dead});
   self->start_limit_ = deps.loop.After(kStartLimit, [self] { self->Start(); });
@@ -90,7 +95,7 @@ DraService::~DraService() { preparer_->Close(); }
 
 Subscription DraService::RequestClaim(const ClaimKey& claim,
                                       std::function<void(Result<std::string>)> done) {
-  return client_.Send(ClaimRequestFor(claim), [done = std::move(done)](const ApiResult& result) {
+  return client_.Send(RequestForClaim(claim), [done = std::move(done)](const ApiResult& result) {
     done(ClaimTextOf(result));
   });
 }
@@ -280,6 +285,7 @@ DraService::State DraService::StateOf(const std::string& name) const {
   if (found == resources_.end() || found->second.devices == nullptr) {
     return {false, "the first scan of the host has not completed"};
   }
+  if (!hang_error_.empty()) return {false, hang_error_};
   const std::string& error = publisher_.last_error();
   if (!is_registered_) {
     std::string why = registration_error_.empty()

@@ -175,6 +175,7 @@ class DraService {
   bool is_started_ = false;                  ///< the kubelet can find the driver
   Subscription start_limit_;
   bool is_registered_ = false;
+  std::string hang_error_;  ///< while the directories of the sockets do not respond
   std::string registration_error_;
   bool is_stream_lost_ = false;  ///< the reason why is_registered_ is false
   Subscription stream_limit_;

@@ -7,6 +7,7 @@
 #include "dra/claim_json.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -30,6 +31,8 @@ constexpr std::size_t kMaxClaimEntries = 256;
 constexpr std::size_t kMaxTolerationsRead = 64;
 constexpr std::size_t kMaxClaimText = 512;
 constexpr std::string_view kConfigKeys[] = {"env"};
+/// The kubelet waits 45 seconds for all of a call, of which hooks can need 40.
+constexpr std::chrono::seconds kClaimDeadline{10};
 
 bool ToleratesUnhealthy(const std::string& key, const std::string& op, const std::string& value) {
   if (key.empty()) return op == "Exists";
@@ -203,6 +206,19 @@ Result<ResourceClaim> ReadClaim(std::string_view text, std::string_view driver) 
 }
 
 }  // namespace
+
+ApiRequest RequestForClaim(const ClaimKey& claim) {
+  return {.verb = ApiVerb::kGet,
+          .target = Format("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims/{}",
+                           EncodeForUrl(claim.namespace_name), EncodeForUrl(claim.name)),
+          .deadline = kClaimDeadline};
+}
+
+Result<std::string> ClaimTextOf(const ApiResult& result) {
+  if (result) return result->body;
+  const ApiError& error = result.error();
+  return Fail(IsNotFound(error) ? ErrorKind::kNotFound : ErrorKind::kUnavailable, error.message);
+}
 
 Result<ResourceClaim> ParseClaim(std::string_view json, std::string_view driver) {
   auto claim = ReadClaim(json, driver);

@@ -58,34 +58,32 @@ Error MissingClaimResult();
 /// Returns whether all texts are UTF-8. The kubelet discards a response that has others.
 bool IsUtf8(const PreparedDevice& device);
 
-/// Sets the devices of a claim in the response, or its error.
+/// Sets the error of a claim in the response, or its devices if the message has them.
 template <class Message>
-void FillClaim(const Result<std::vector<PreparedDevice>>& result, Message& message) {
+void FillClaim(const ClaimResults::mapped_type& result, Message& message) {
   if (!result) return message.set_error(ClaimErrorText(result.error()));
-  for (const PreparedDevice& device : *result) {
-    if (!IsUtf8(device)) {
-      message.clear_devices();
-      return message.set_error(
-          Format("the device {} has a name that is not UTF-8", Printable(device.device)));
-    }
-    auto& out = *message.add_devices();
-    for (const std::string& name : device.requests) out.add_request_names(name);
-    out.set_pool_name(device.pool);
-    out.set_device_name(device.device);
-    for (const std::string& id : device.cdi_devices) out.add_cdi_device_ids(id);
-    if constexpr (requires { out.set_share_id(""); }) {
-      if (device.share_id) out.set_share_id(*device.share_id);
+  if constexpr (requires { message.add_devices(); }) {
+    for (const PreparedDevice& device : *result) {
+      if (!IsUtf8(device)) {
+        message.clear_devices();
+        return message.set_error(
+            Format("the device {} has a name that is not UTF-8", Printable(device.device)));
+      }
+      auto& out = *message.add_devices();
+      for (const std::string& name : device.requests) out.add_request_names(name);
+      out.set_pool_name(device.pool);
+      out.set_device_name(device.device);
+      for (const std::string& id : device.cdi_devices) out.add_cdi_device_ids(id);
+      if constexpr (requires { out.set_share_id(""); }) {
+        if (device.share_id) out.set_share_id(*device.share_id);
+      }
     }
   }
 }
-template <class Message>
-void FillClaim(const Status& result, Message& message) {
-  if (!result) message.set_error(ClaimErrorText(result.error()));
-}
 
 /// Fills the response to a request: each of its claims has an entry, and no other.
-template <class Results, class Response>
-void FillClaims(const RequestedClaims& request, const Results& results, Response& response) {
+template <class Response>
+void FillClaims(const RequestedClaims& request, const ClaimResults& results, Response& response) {
   auto& entries = *response.mutable_claims();
   for (const auto& [uid, reason] : request.rejected) entries[uid].set_error(reason);
   for (const ClaimKey& claim : request.claims) {

@@ -60,29 +60,22 @@ auto ClaimPreparer::Guard(F f) {
 }
 
 void ClaimPreparer::Prepare(std::vector<ClaimKey> claims, ClaimCall call,
-                            std::function<void(PrepareResults)> done) {
+                            std::function<void(ClaimResults)> done) {
   environment_->port->Post(Guard([this, claims = std::move(claims), call, done = std::move(done)] {
     Begin(Action::kPrepare, claims, call, done);
   }));
 }
 
 void ClaimPreparer::Unprepare(std::vector<ClaimKey> claims, ClaimCall call,
-                              std::function<void(UnprepareResults)> done) {
+                              std::function<void(ClaimResults)> done) {
   environment_->port->Post(Guard([this, claims = std::move(claims), call, done = std::move(done)] {
-    Begin(Action::kRelease, claims, call, [done](const std::map<std::string, Answer>& answers) {
-      UnprepareResults results;
-      for (const auto& [uid, answer] : answers) {
-        results.emplace(uid, answer ? Status() : Status(Failure(answer.error())));
-      }
-      done(std::move(results));
-    });
+    Begin(Action::kRelease, claims, call, done);
   }));
 }
 
 /// Joins or starts a run for each claim. The last one to end completes the call.
 void ClaimPreparer::Begin(Action action, const std::vector<ClaimKey>& claims,
-                          const ClaimCall& limits,
-                          std::function<void(std::map<std::string, Answer>)> done) {
+                          const ClaimCall& limits, std::function<void(ClaimResults)> done) {
   const auto call = std::make_shared<Call>();
   call->claims = claims;
   call->done = std::move(done);

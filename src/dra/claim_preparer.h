@@ -96,9 +96,9 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
   Subscription AwaitUnused(const std::string& pool, std::function<void()> done);
 
   void Prepare(std::vector<ClaimKey> claims, ClaimCall call,
-               std::function<void(PrepareResults)> done) override;
+               std::function<void(ClaimResults)> done) override;
   void Unprepare(std::vector<ClaimKey> claims, ClaimCall call,
-                 std::function<void(UnprepareResults)> done) override;
+                 std::function<void(ClaimResults)> done) override;
 
   /// Compares these prepared claims with their devices, see ClaimRun::Refresh.
   void Refresh(const std::vector<ClaimKey>& claims);
@@ -110,12 +110,12 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
 
  private:
   using Id = std::uint64_t;
-  using Answer = Result<std::vector<PreparedDevice>>;
+  using Answer = ClaimResults::mapped_type;
   /// One call of the kubelet, while some of its claims have not ended.
   struct Call {
-    std::map<std::string, Answer> answers;
+    ClaimResults answers;
     std::vector<ClaimKey> claims;
-    std::function<void(std::map<std::string, Answer>)> done;
+    std::function<void(ClaimResults)> done;
     std::vector<std::pair<ClaimKey, CdiSpec>> files;  ///< of its claims, as far as known
   };
   /// A call that waits for a run.
@@ -136,7 +136,7 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
   };
 
   void Begin(Action action, const std::vector<ClaimKey>& claims, const ClaimCall& limits,
-             std::function<void(std::map<std::string, Answer>)> done);
+             std::function<void(ClaimResults)> done);
   Id Start(Action action, const ClaimKey& claim);
   template <class F>
   auto Guard(F f);

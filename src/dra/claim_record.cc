@@ -163,14 +163,12 @@ std::vector<PreparedDevice> AnswerFor(const PreparedClaim& prepared) {
   return answer;
 }
 
-std::vector<PreparedUse> UsesOf(const PreparedClaim& prepared, const std::string& file) {
-  std::vector<PreparedUse> uses;
+std::vector<PlannedDevice> DevicesOf(const PreparedClaim& prepared) {
+  std::vector<PlannedDevice> devices;
   for (const PreparedRequest& request : prepared.requests) {
-    for (const PlannedDevice& device : request.devices) {
-      uses.push_back({prepared.claim, device, file});
-    }
+    devices.insert(devices.end(), request.devices.begin(), request.devices.end());
   }
-  return uses;
+  return devices;
 }
 
 bool IsAllocatedAsPrepared(const ResourceClaim& claim, const PreparedClaim& prepared) {

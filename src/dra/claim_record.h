@@ -50,8 +50,8 @@ Result<PreparedClaim> RecordFromJson(std::string_view text, std::string_view uid
 /// request has the CDI devices of all of them, because templates can join several devices.
 std::vector<PreparedDevice> AnswerFor(const PreparedClaim& prepared);
 
-/// Returns the devices for PlanClaims. `file` is that of the record.
-std::vector<PreparedUse> UsesOf(const PreparedClaim& prepared, const std::string& file = {});
+/// Returns the devices of all requests.
+std::vector<PlannedDevice> DevicesOf(const PreparedClaim& prepared);
 
 /// Returns whether a claim is prepared with the devices that are allocated to it, for the same
 /// requests and shares.

@@ -27,10 +27,6 @@ constexpr std::chrono::hours kUntilItEnds{24};
 constexpr std::chrono::seconds kLookupLimit{30};
 constexpr std::chrono::seconds kLoopLimit{10};
 
-std::string LockNameOf(std::string_view pool, std::string_view device) {
-  return Format("device {}/{}", pool, device);
-}
-
 Failure ShutsDown() {
   return Fail(ErrorKind::kUnavailable,
               "this process shuts down; the kubelet will try again after the restart");
@@ -84,6 +80,25 @@ Status ClaimRun::Lock(const std::vector<std::string>& names) {
     if (!port_.SleepUntil(next) || environment_->is_ending) return ShutsDown();
   }
   return {};
+}
+
+template <class Devices>
+void ClaimRun::ReportPools(const Devices& devices) {
+  std::set<std::string> pools;
+  for (const auto& device : devices) pools.insert(device.pool);
+  port_.Post([on_pools = on_loop_.on_pools, pools] { on_pools(pools); });
+}
+
+/// A device to which a claim has admin access can be prepared for another one at the same time.
+template <class Devices>
+Status ClaimRun::LockDevices(const Devices& devices) {
+  ReportPools(devices);
+  std::vector<std::string> names;
+  for (const auto& device : devices) {
+    if (!device.admin_access) names.push_back(Format("device {}/{}", device.pool, device.device));
+  }
+  TRY(Step("waiting for the locks of its devices"));
+  return Lock(names);
 }
 
 /// Returns null if the claim has no record, or one that counts as none.
@@ -144,18 +159,7 @@ Result<std::vector<PreparedDevice>> ClaimRun::Prepare() {
   }
   if (is_prepared) return Keep(*known);
 
-  std::vector<std::string> names;
-  std::set<std::string> pools;
-  if (claim) {
-    for (const AllocatedDevice& device : claim->devices) {
-      pools.insert(device.pool);
-      if (device.admin_access) continue;
-      names.push_back(LockNameOf(device.pool, device.device));
-    }
-  }
-  port_.Post([on_pools = on_loop_.on_pools, pools] { on_pools(pools); });
-  TRY(Step("waiting for the locks of its devices"));
-  TRY(Lock(names));
+  if (claim) TRY(LockDevices(claim->devices));
   TRY(Step("planning"));
   const ServedResources resources = TRY(Resources());
   const ClaimPlan plan = TRY(Plan(std::move(claim), resources));
@@ -203,9 +207,7 @@ Result<std::vector<PreparedDevice>> ClaimRun::Prepare() {
 Result<std::vector<PreparedDevice>> ClaimRun::Keep(const PreparedClaim& record) {
   TRY(Step("comparing its devices"));
   const ServedResources resources = TRY(Resources());
-  std::set<std::string> pools;
-  for (const PreparedUse& use : UsesOf(record)) pools.insert(use.device.pool);
-  port_.Post([on_pools = on_loop_.on_pools, pools] { on_pools(pools); });
+  ReportPools(DevicesOf(record));
   const DeviceState state = CompareDevices(record, resources);
   if (!state.reason.empty()) {
     if (store_.HasCdi(record)) {
@@ -244,7 +246,9 @@ Result<ClaimPlan> ClaimRun::Plan(Result<ResourceClaim> claim, const ServedResour
     const std::lock_guard lock(environment_->mutex);
     for (const auto& [uid, record] : records->claims) {
       if (environment_->released.contains(uid)) continue;
-      for (PreparedUse& use : UsesOf(*record, store_.PathOf(uid))) uses.push_back(std::move(use));
+      for (PlannedDevice& device : DevicesOf(*record)) {
+        uses.push_back({record->claim, std::move(device), store_.PathOf(uid)});
+      }
     }
   }
   ServedPools pools;
@@ -387,16 +391,7 @@ Status ClaimRun::Release() {
   }
   if (has_record && !is_released) {
     PreparedClaim record = *found->second;
-    std::vector<std::string> names;
-    std::set<std::string> pools;
-    for (const PreparedUse& use : UsesOf(record)) {
-      pools.insert(use.device.pool);
-      if (use.device.admin_access) continue;
-      names.push_back(LockNameOf(use.device.pool, use.device.device));
-    }
-    port_.Post([on_pools = on_loop_.on_pools, pools] { on_pools(pools); });
-    TRY(Step("waiting for the locks of its devices"));
-    TRY(Lock(names));
+    TRY(LockDevices(DevicesOf(record)));
     const Records now = TRY(store_.Read());
     std::vector<PreparedClaim> others;
     {

@@ -81,6 +81,10 @@ class ClaimRun {
 
   Status Step(std::string_view step);
   Status Lock(const std::vector<std::string>& names);
+  template <class Devices>
+  void ReportPools(const Devices& devices);
+  template <class Devices>
+  Status LockDevices(const Devices& devices);
   void WriteLog(LogLevel level, std::string message, std::string reason);
   Result<const PreparedClaim*> FindRecord(const Records& records);
   Result<ResourceClaim> Get(bool is_prepared);

@@ -23,9 +23,8 @@ struct PreparedDevice {
   bool operator==(const PreparedDevice&) const = default;
 };
 
-/// The results of each claim, by UID.
-using PrepareResults = std::map<std::string, Result<std::vector<PreparedDevice>>>;
-using UnprepareResults = std::map<std::string, Status>;
+/// The result of each claim, by UID: its devices, none after Unprepare.
+using ClaimResults = std::map<std::string, Result<std::vector<PreparedDevice>>>;
 
 /// The limits of one call. A canceled call continues: the kubelet calls again with the same claims.
 struct ClaimCall {
@@ -53,11 +52,11 @@ class ClaimService {
   /// Makes the devices of the claims available to containers. `claims` is not empty, and no UID is
   /// in it twice.
   virtual void Prepare(std::vector<ClaimKey> claims, ClaimCall call,
-                       std::function<void(PrepareResults)> done) = 0;
+                       std::function<void(ClaimResults)> done) = 0;
 
   /// Releases the devices of the claims. Unknown claims succeed. `claims` as above.
   virtual void Unprepare(std::vector<ClaimKey> claims, ClaimCall call,
-                         std::function<void(UnprepareResults)> done) = 0;
+                         std::function<void(ClaimResults)> done) = 0;
 };
 
 }  // namespace patchbay

@@ -153,7 +153,7 @@ void DriverEndpoint::BeginJob() {
                                       sockets_.data, sockets_.registry);
     deps_.log.Warning("driver sockets cannot be accessed",
                       {{"driver", backend_.driver}, {"reason", reason}});
-    events_.on_sockets(Fail(ErrorKind::kUnavailable, reason));
+    events_.on_hang(reason);
   });
 }
 
@@ -161,6 +161,7 @@ void DriverEndpoint::BeginJob() {
 bool DriverEndpoint::EndJob() {
   is_busy_ = false;
   hang_limit_ = Subscription();
+  if (std::exchange(is_hanging_, false)) events_.on_hang("");
   if (!on_ended_) return true;
   End(std::exchange(on_ended_, nullptr));
   return false;
@@ -216,7 +217,6 @@ void DriverEndpoint::OnStarted(Started& started) {
   }
   servers_ = std::move(started.servers);
   if (!EndJob()) return;
-  is_hanging_ = false;
   if (started.removed_mount) {
     const std::string reason = RemovedMountReason(*started.removed_mount);
     events_.on_sockets(Fail(ErrorKind::kPrecondition, reason));
@@ -254,7 +254,6 @@ void DriverEndpoint::OnChecked(const std::string& lost) {
   if (!EndJob()) return;
   if (lost.empty()) {
     check_ = deps_.loop.After(kCheckInterval, [this] { CheckSockets(); });
-    if (std::exchange(is_hanging_, false)) events_.on_sockets({});
     return;
   }
   deps_.log.Warning("driver socket was deleted; creating it again",

@@ -39,8 +39,11 @@ class DriverEndpoint {
   struct Events {
     /// The kubelet registered the driver, and may have deleted its slices before, or why not.
     std::function<void(const Status& status)> on_registration = [](const Status&) {};
-    /// The sockets were created, or cannot be.
+    /// New sockets were created, with which the kubelet has not registered the driver yet; or why
+    /// there are none.
     std::function<void(const Status& status)> on_sockets = [](const Status&) {};
+    /// The directories of the sockets do not respond, or "" when they do again.
+    std::function<void(const std::string& reason)> on_hang = [](const std::string&) {};
     std::function<void(int open)> on_health_streams = [](int) {};
     /// A directory was removed under a mount, see IsRemovedMount. Nothing is served any more: the
     /// process must be restarted.

@@ -59,13 +59,12 @@ class ClaimReply {
   ClaimReply(std::shared_ptr<UnaryReply> reply, RequestedClaims request)
       : reply_(std::move(reply)), request_(std::move(request)) {}
   /// The claims have failed if there was no result.
-  ~ClaimReply() { Finish(std::map<std::string, Status>()); }
+  ~ClaimReply() { Finish({}); }
   ClaimReply(const ClaimReply&) = delete;
   ClaimReply& operator=(const ClaimReply&) = delete;
 
   /// Only the first call has an effect, and only before the call is canceled.
-  template <class Results>
-  void Finish(const Results& results) {
+  void Finish(const ClaimResults& results) {
     reply_->Finish({}, [&] {
       Response response;
       FillClaims(request_, results, response);
@@ -78,13 +77,12 @@ class ClaimReply {
   const RequestedClaims request_;
 };
 
-template <class Results>
 using ClaimMethod = void (ClaimService::*)(std::vector<ClaimKey>, ClaimCall,
-                                           std::function<void(Results)>);
+                                           std::function<void(ClaimResults)>);
 
 /// Returns the handler that passes a call on to a function of ClaimService.
-template <class Request, class Response, class Results>
-RpcHandler ClaimHandler(const DriverBackend& backend, DriverRpc rpc, ClaimMethod<Results> method) {
+template <class Request, class Response>
+RpcHandler ClaimHandler(const DriverBackend& backend, DriverRpc rpc, ClaimMethod method) {
   return HandlerOf<Request>(kMaxClaimRequestBytes, [=](ServerCall& call, const auto& request) {
     const auto reply =
         UnaryReply::Begin(call, ReportTo(backend.observer, rpc), backend.pending, backend.driver);
@@ -98,7 +96,8 @@ RpcHandler ClaimHandler(const DriverBackend& backend, DriverRpc rpc, ClaimMethod
     const auto pending = std::make_shared<ClaimReply<Response>>(reply, *std::move(claims));
     if (valid.empty()) return;
     (backend.claims.get()->*method)(
-        std::move(valid), limits, [pending](const Results& results) { pending->Finish(results); });
+        std::move(valid), limits,
+        [pending](const ClaimResults& results) { pending->Finish(results); });
   });
 }
 

@@ -37,8 +37,8 @@ constexpr std::size_t kMaxInput = 64 * 1024;
 class Claims final : public ClaimService {
  public:
   void Prepare(std::vector<ClaimKey> claims, ClaimCall,
-               std::function<void(PrepareResults)> done) override {
-    PrepareResults results;
+               std::function<void(ClaimResults)> done) override {
+    ClaimResults results;
     for (const ClaimKey& claim : claims) {
       RequireSafe(claim);
       const std::vector<PreparedDevice> devices = {{.requests = {claim.name},
@@ -58,11 +58,11 @@ class Claims final : public ClaimService {
   }
 
   void Unprepare(std::vector<ClaimKey> claims, ClaimCall,
-                 std::function<void(UnprepareResults)> done) override {
-    UnprepareResults results;
+                 std::function<void(ClaimResults)> done) override {
+    ClaimResults results;
     for (const ClaimKey& claim : claims) {
       RequireSafe(claim);
-      if (claim.name.size() % 2 == 0) results.emplace(claim.uid, Status());
+      if (claim.name.size() % 2 == 0) results.emplace(claim.uid, std::vector<PreparedDevice>());
     }
     if (claims.size() != 3) done(std::move(results));  // otherwise the call is dropped
   }

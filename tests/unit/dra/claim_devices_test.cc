@@ -172,7 +172,7 @@ TEST_F(ClaimDevicesTest, SharesADeviceBetweenTwoClaimsAtOnce) {
   Allocate("two", {Fuse("share-2")});
   const auto results = PrepareAtOnce(*preparer_, "one", *preparer_, "two");
   std::vector<std::optional<std::string>> shares;
-  for (const PrepareResults& result : results) {
+  for (const ClaimResults& result : results) {
     const auto& prepared = result.begin()->second;
     ASSERT_TRUE(prepared) << prepared.error().message;
     shares.push_back(prepared->at(0).share_id);
@@ -319,8 +319,8 @@ TEST_F(ClaimDevicesTest, ALookupThatHangsBlocksNeitherTheLoopNorOtherCalls) {
   Allocate("mine", "a");
   test::HangingMount hang(tree_.path("mnt"));
   if (!hang.why_not().empty()) GTEST_SKIP() << hang.why_not();
-  std::optional<PrepareResults> results;
-  preparer_->Prepare({Key("hangs")}, Call(), [&](PrepareResults got) { results = std::move(got); });
+  std::optional<ClaimResults> results;
+  preparer_->Prepare({Key("hangs")}, Call(), [&](ClaimResults got) { results = std::move(got); });
   std::optional<bool> hangs;
   const auto waiter = std::async(std::launch::async, [&] {
     loop_.Post([&, hung = hang.AwaitHang(std::chrono::seconds(60))] { hangs = hung; });

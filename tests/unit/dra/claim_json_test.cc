@@ -19,6 +19,13 @@ using testing::SizeIs;
 
 constexpr char kDriver[] = "patchbay.dev";
 
+tl::unexpected<ApiError> FailedWith(unsigned status, std::string reason) {
+  return tl::unexpected<ApiError>(ApiError{.kind = ApiErrorKind::kStatus,
+                                           .message = "the message",
+                                           .status = status,
+                                           .reason = std::move(reason)});
+}
+
 json Claim() {
   return json::parse(R"({
     "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
@@ -207,6 +214,16 @@ TEST(ParseClaim, RejectsHostileObjects) {
   }
   EXPECT_FALSE(ParseClaim("", kDriver));
   EXPECT_FALSE(ParseClaim("[]", kDriver));
+}
+
+/// "No longer exists" has another cure than a proxy that fails.
+TEST(ClaimTextOf, IsNotFoundOnlyIfTheApiServerSaysSo) {
+  const auto kind = [](const ApiResult& result) { return ClaimTextOf(result).error().kind; };
+  EXPECT_EQ(kind(FailedWith(404, "NotFound")), ErrorKind::kNotFound);
+  EXPECT_EQ(kind(FailedWith(404, "")), ErrorKind::kUnavailable) << "a proxy";
+  EXPECT_EQ(kind(FailedWith(503, "NotFound")), ErrorKind::kUnavailable);
+  EXPECT_EQ(ClaimTextOf(FailedWith(404, "")).error().message, "the message");
+  EXPECT_EQ(ClaimTextOf(ApiResponse{200, "{}"}).value(), "{}");
 }
 
 }  // namespace

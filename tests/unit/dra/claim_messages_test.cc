@@ -86,7 +86,7 @@ TEST(FillClaims, CopiesEveryMember) {
   const PreparedDevice shared{{"a", "b"}, "node/pool", "dev-1", {"x.y/z=1", "x.y/z=2"}, "share"};
   const PreparedDevice exclusive{{"c"}, "node/pool", "dev-2", {}};
   const RequestedClaims request{{{"u-1", "ns", "a"}}, {}};
-  const PrepareResults results{{"u-1", std::vector{shared, exclusive}}};
+  const ClaimResults results{{"u-1", std::vector{shared, exclusive}}};
 
   dra_v1::NodePrepareResourcesResponse response;
   FillClaims(request, results, response);
@@ -109,7 +109,7 @@ TEST(FillClaims, CopiesEveryMember) {
 TEST(FillClaims, HasExactlyTheClaimsOfTheRequest) {
   const RequestedClaims request{
       {{"ok", "ns", "a"}, {"failed", "ns", "b"}, {"forgotten", "ns", "c"}}, {{"bad", "not valid"}}};
-  PrepareResults results;
+  ClaimResults results;
   results.emplace("ok", std::vector<PreparedDevice>{});
   results.emplace("failed", Fail(ErrorKind::kNotFound, "the device is missing"));
   results.emplace("of another call", std::vector<PreparedDevice>{});
@@ -126,8 +126,8 @@ TEST(FillClaims, HasExactlyTheClaimsOfTheRequest) {
 TEST(FillClaims, UnpreparedClaimsHaveAnEntryToo) {
   const RequestedClaims request{
       {{"ok", "ns", "a"}, {"failed", "ns", "b"}, {"forgotten", "ns", "c"}}, {}};
-  UnprepareResults results;
-  results.emplace("ok", Status());
+  ClaimResults results;
+  results.emplace("ok", std::vector<PreparedDevice>());
   results.emplace("failed", Fail(ErrorKind::kUnavailable, "the hook failed"));
   dra_v1beta1::NodeUnprepareResourcesResponse response;
   FillClaims(request, results, response);
@@ -141,7 +141,7 @@ TEST(FillClaims, UnpreparedClaimsHaveAnEntryToo) {
 TEST(FillClaims, ErrorsAreNeverEmptyAndAlwaysPrintable) {
   const RequestedClaims request{
       {{"a", "ns", "a"}, {"b", "ns", "b"}, {"c", "ns", "c"}, {"d", "ns", "d"}}, {}};
-  PrepareResults results;
+  ClaimResults results;
   results.emplace("a", Fail(ErrorKind::kUnavailable, ""));
   results.emplace("b", Fail(ErrorKind::kUnavailable, "\xff\n"));
   results.emplace("c", Fail(ErrorKind::kUnavailable, std::string(5000, 'x')));

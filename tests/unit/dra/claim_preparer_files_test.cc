@@ -138,8 +138,8 @@ TEST_F(ClaimPreparerFilesTest, AFileSystemThatHangsFailsClaimsAndNotTheLoop) {
   Allocate("mine", "a");
   test::HangingMount hang(cdi_dir_);
   if (!hang.why_not().empty()) GTEST_SKIP() << hang.why_not();
-  std::optional<PrepareResults> results;
-  preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
+  std::optional<ClaimResults> results;
+  preparer_->Prepare({Key("mine")}, Call(), [&](ClaimResults got) { results = std::move(got); });
   bool hangs = false;
   const auto waiter = std::async(std::launch::async, [&] {
     loop_.Post([&, hung = hang.AwaitHang(std::chrono::seconds(60))] { hangs = hung; });

@@ -176,18 +176,18 @@ class ClaimPreparerFixture : public testing::Test {
   }
 
   ClaimCall Call() { return {loop_.Now() + std::chrono::seconds(45)}; }
-  template <class Results, class Function>
-  Results Await(Function begin) {
-    std::optional<Results> results;
-    begin([&](Results got) { results = std::move(got); });
+  template <class Function>
+  ClaimResults Await(Function begin) {
+    std::optional<ClaimResults> results;
+    begin([&](ClaimResults got) { results = std::move(got); });
     EXPECT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
-    return results ? *std::move(results) : Results();
+    return results ? *std::move(results) : ClaimResults();
   }
-  PrepareResults PrepareAll(const std::vector<std::string>& names) {
+  ClaimResults PrepareAll(const std::vector<std::string>& names) {
     std::vector<ClaimKey> keys;
     keys.reserve(names.size());
     for (const std::string& name : names) keys.push_back(Key(name));
-    return Await<PrepareResults>([&](std::function<void(PrepareResults)> done) {
+    return Await([&](std::function<void(ClaimResults)> done) {
       preparer_->Prepare(keys, Call(), std::move(done));
     });
   }
@@ -200,16 +200,17 @@ class ClaimPreparerFixture : public testing::Test {
     return result ? "prepared" : result.error().message;
   }
   Status Unprepare(const std::string& name) {
-    return Await<UnprepareResults>([&](std::function<void(UnprepareResults)> done) {
-             preparer_->Unprepare({Key(name)}, Call(), std::move(done));
-           })
-        .at(Key(name).uid);
+    const auto results = Await([&](std::function<void(ClaimResults)> done) {
+      preparer_->Unprepare({Key(name)}, Call(), std::move(done));
+    });
+    const auto& result = results.at(Key(name).uid);
+    return result ? Status() : Status(Failure(result.error()));
   }
   /// Runs two calls at the same time.
-  std::vector<PrepareResults> PrepareAtOnce(ClaimPreparer& one, const std::string& first,
-                                            ClaimPreparer& other, const std::string& second) {
-    std::vector<PrepareResults> results;
-    const auto add = [&](PrepareResults got) { results.push_back(std::move(got)); };
+  std::vector<ClaimResults> PrepareAtOnce(ClaimPreparer& one, const std::string& first,
+                                          ClaimPreparer& other, const std::string& second) {
+    std::vector<ClaimResults> results;
+    const auto add = [&](ClaimResults got) { results.push_back(std::move(got)); };
     one.Prepare({Key(first)}, Call(), add);
     other.Prepare({Key(second)}, Call(), add);
     EXPECT_TRUE(loop_.RunUntil([&] { return results.size() == 2; }));

@@ -136,10 +136,10 @@ TEST_F(ClaimPreparerTest, AnswersBeforeTheDeadlineAndTheNextCallJoins) {
   spec_.pre_start = HookThat(WaitAtGate() + " echo pre_start $0 >> {}");
   Restart();
   Allocate("mine", "a");
-  std::optional<PrepareResults> first;
-  std::optional<PrepareResults> second;
+  std::optional<ClaimResults> first;
+  std::optional<ClaimResults> second;
   const ClaimCall call = Call();
-  preparer_->Prepare({Key("mine")}, call, [&](PrepareResults got) { first = std::move(got); });
+  preparer_->Prepare({Key("mine")}, call, [&](ClaimResults got) { first = std::move(got); });
   ASSERT_TRUE(AwaitGate());
   loop_.Advance(call.deadline - loop_.Now() - ClaimPreparer::kReserve);
   ASSERT_TRUE(first);
@@ -147,7 +147,7 @@ TEST_F(ClaimPreparerTest, AnswersBeforeTheDeadlineAndTheNextCallJoins) {
             "ResourceClaim default/mine: still at this step: running the hook pre_start; the "
             "kubelet will try again");
   EXPECT_THAT(text_.str(), HasSubstr("call for a claim is not finished in time"));
-  preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { second = std::move(got); });
+  preparer_->Prepare({Key("mine")}, Call(), [&](ClaimResults got) { second = std::move(got); });
   OpenGate();
   ASSERT_TRUE(loop_.RunUntil([&] { return second.has_value(); }));
   EXPECT_TRUE(second->at("uid-of-mine"));
@@ -160,12 +160,12 @@ TEST_F(ClaimPreparerTest, KeepsNoSubscriptionOfTheLoopAfterItIsClosed) {
   Restart();
   Allocate("mine", "a");
   bool is_done = false;
-  preparer_->Prepare({Key("mine")}, Call(), [&](const PrepareResults&) { is_done = true; });
+  preparer_->Prepare({Key("mine")}, Call(), [&](const ClaimResults&) { is_done = true; });
   ASSERT_TRUE(AwaitGate());
   EXPECT_GT(loop_.timers(), 0U);
   preparer_->Close();
   EXPECT_EQ(loop_.timers(), 0U);
-  preparer_->Prepare({Key("mine")}, Call(), [&](const PrepareResults&) { is_done = true; });
+  preparer_->Prepare({Key("mine")}, Call(), [&](const ClaimResults&) { is_done = true; });
   loop_.RunPosted();
   EXPECT_FALSE(is_done);
   OpenGate();
@@ -260,7 +260,7 @@ TEST_F(ClaimPreparerTest, AwaitsTheCallsThatUseAPool) {
   Subscription things;
   Subscription others;
   Subscription canceled;
-  preparer_->Unprepare({Key("mine")}, Call(), [](const UnprepareResults&) {});
+  preparer_->Unprepare({Key("mine")}, Call(), [](const ClaimResults&) {});
   auto begun = AtGate([&] {
     things = preparer_->AwaitUnused(test::kThings, [&] { unused.emplace_back("things"); });
     canceled = preparer_->AwaitUnused(test::kThings, [&] { unused.emplace_back("canceled"); });
@@ -310,9 +310,9 @@ TEST_F(ClaimPreparerTest, PreparesAClaimAgainThatIsBeingReleased) {
   Restart();
   Allocate("mine", "a");
   ASSERT_EQ(ErrorOf("mine"), "prepared");
-  std::optional<PrepareResults> prepared;
+  std::optional<ClaimResults> prepared;
   const auto opened = AtGate([&] {
-    preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { prepared = got; });
+    preparer_->Prepare({Key("mine")}, Call(), [&](ClaimResults got) { prepared = got; });
     loop_.Post([&] { OpenGate(); });
   });
   EXPECT_TRUE(Unprepare("mine"));
@@ -328,7 +328,7 @@ TEST_F(ClaimPreparerTest, TwoInstancesPrepareAClaimOnce) {
   const auto other = Make();
   const auto results = PrepareAtOnce(*preparer_, "mine", *other, "mine");
   ASSERT_THAT(results, SizeIs(2));
-  for (const PrepareResults& result : results) {
+  for (const ClaimResults& result : results) {
     ASSERT_TRUE(result.at("uid-of-mine")) << result.at("uid-of-mine").error().message;
   }
   EXPECT_EQ(*results[0].at("uid-of-mine"), *results[1].at("uid-of-mine"));
@@ -341,13 +341,13 @@ TEST_F(ClaimPreparerTest, RefusesMoreClaimsThanItProcessesAtOnce) {
     keys.push_back(Key(Format("gone-{}", i)));
   }
   Allocate("mine", "a");
-  std::optional<PrepareResults> all;
-  std::optional<PrepareResults> refused;
-  std::optional<UnprepareResults> not_released;
-  preparer_->Prepare(keys, Call(), [&](PrepareResults got) { all = std::move(got); });
-  preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { refused = std::move(got); });
+  std::optional<ClaimResults> all;
+  std::optional<ClaimResults> refused;
+  std::optional<ClaimResults> not_released;
+  preparer_->Prepare(keys, Call(), [&](ClaimResults got) { all = std::move(got); });
+  preparer_->Prepare({Key("mine")}, Call(), [&](ClaimResults got) { refused = std::move(got); });
   preparer_->Unprepare({Key("old")}, Call(),
-                       [&](UnprepareResults got) { not_released = std::move(got); });
+                       [&](ClaimResults got) { not_released = std::move(got); });
   ASSERT_TRUE(loop_.RunUntil([&] { return all && refused && not_released; }));
   EXPECT_THAT(*all, SizeIs(ClaimPreparer::kMaxClaims));
   for (const auto& [uid, result] : *all) {
@@ -360,7 +360,7 @@ TEST_F(ClaimPreparerTest, RefusesMoreClaimsThanItProcessesAtOnce) {
   EXPECT_EQ(mine.error().message,
             "ResourceClaim default/mine: 256 claims are processed already; the kubelet will try "
             "again");
-  const Status& old = not_released->at("uid-of-old");
+  const auto& old = not_released->at("uid-of-old");
   ASSERT_FALSE(old);
   EXPECT_THAT(old.error().message, HasSubstr("default/old: 256 claims are processed already"));
   EXPECT_EQ(ErrorOf("mine"), "prepared");

@@ -82,8 +82,8 @@ TEST_F(ClaimReleaseTest, AHookThatFailsAfterTheDeadlineDoesNotRunAgain) {
   Restart();
   ASSERT_EQ(ErrorOf("one"), "prepared");
   bool has_begun = false;
-  std::optional<UnprepareResults> results;
-  preparer_->Unprepare({Key("one")}, Call(), [&](UnprepareResults got) { results = got; });
+  std::optional<ClaimResults> results;
+  preparer_->Unprepare({Key("one")}, Call(), [&](ClaimResults got) { results = got; });
   auto begun = std::async(std::launch::async, [&] {
     std::ifstream(tree_.path("begun")).get();
     loop_.Post([&] { has_begun = true; });

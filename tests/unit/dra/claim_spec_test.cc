@@ -125,11 +125,7 @@ TEST(ClaimSpec, ReadsBackEveryField) {
   ASSERT_TRUE(prepared) << prepared.error().message;
   EXPECT_EQ(*prepared, record);
   EXPECT_EQ(prepared->claim, plan.claim);
-  const auto uses = UsesOf(*prepared);
-  ASSERT_THAT(uses, SizeIs(2));
-  EXPECT_EQ(uses[0].claim, plan.claim);
-  EXPECT_EQ(uses[0].device, shared);
-  EXPECT_EQ(uses[1].device, admin);
+  EXPECT_THAT(DevicesOf(*prepared), ElementsAre(shared, admin));
 }
 
 TEST(ClaimSpec, NamesTwoResourcesOfOneRequestDifferently) {

@@ -34,16 +34,16 @@ class HeldClaims : public ClaimService {
   struct Call {
     std::vector<ClaimKey> claims;
     ClaimCall limits;
-    std::function<void(PrepareResults)> prepared;
-    std::function<void(UnprepareResults)> unprepared;
+    std::function<void(ClaimResults)> prepared;
+    std::function<void(ClaimResults)> unprepared;
   };
 
   void Prepare(std::vector<ClaimKey> claims, ClaimCall call,
-               std::function<void(PrepareResults)> done) override {
+               std::function<void(ClaimResults)> done) override {
     Hold({std::move(claims), std::move(call), std::move(done), nullptr});
   }
   void Unprepare(std::vector<ClaimKey> claims, ClaimCall call,
-                 std::function<void(UnprepareResults)> done) override {
+                 std::function<void(ClaimResults)> done) override {
     Hold({std::move(claims), std::move(call), nullptr, std::move(done)});
   }
 
@@ -129,7 +129,7 @@ TEST_F(DriverClaimsTest, PreparesClaimsOfV1) {
   EXPECT_THAT(call.claims, ElementsAre(ClaimKey{"uid-a", "ns", "a"}, ClaimKey{"uid-b", "ns", "b"}));
   EXPECT_EQ(pending_->Oldest().value().second, "gpu.example.com");
 
-  PrepareResults results;
+  ClaimResults results;
   results.emplace("uid-a", std::vector{PreparedDevice{{"r"}, "pool", "dev", {"x.y/z=1"}, "s"}});
   results.emplace("uid-b", Fail(ErrorKind::kPrecondition, "the device dev-2 is unhealthy"));
   call.prepared(std::move(results));
@@ -152,7 +152,8 @@ TEST_F(DriverClaimsTest, UnpreparesClaimsOfV1beta1) {
   });
   HeldClaims::Call call = claims_->Next();
   EXPECT_EQ(call.claims.size(), 2U);
-  call.unprepared({{"uid-a", Status()}, {"uid-b", Fail(ErrorKind::kUnavailable, "hook failed")}});
+  call.unprepared({{"uid-a", std::vector<PreparedDevice>()},
+                   {"uid-b", Fail(ErrorKind::kUnavailable, "hook failed")}});
   ASSERT_TRUE(unprepared.get().ok());
   ASSERT_EQ(response.claims_size(), 2);
   EXPECT_EQ(response.claims().at("uid-a").error(), "");
@@ -178,7 +179,7 @@ TEST_F(DriverClaimsTest, PreparesClaimsOfV1beta1AndUnpreparesClaimsOfV1) {
     return v1_->NodeUnprepareResources(
         context.get(), ClaimsNamed<dra_v1::NodeUnprepareResourcesRequest>({"a"}), &unprepared);
   });
-  claims_->Next().unprepared({{"uid-a", Status()}});
+  claims_->Next().unprepared({{"uid-a", std::vector<PreparedDevice>()}});
   ASSERT_TRUE(unprepare.get().ok());
   EXPECT_EQ(unprepared.claims_size(), 1);
 }

@@ -45,8 +45,8 @@ using testing::Not;
 class EndpointClaims : public ClaimService {
  public:
   void Prepare(std::vector<ClaimKey> claims, ClaimCall,
-               std::function<void(PrepareResults)> done) override {
-    PrepareResults results;
+               std::function<void(ClaimResults)> done) override {
+    ClaimResults results;
     for (const ClaimKey& claim : claims) {
       results.emplace(claim.uid, std::vector<PreparedDevice>{{{"r"}, "pool", name, {}}});
     }
@@ -54,7 +54,7 @@ class EndpointClaims : public ClaimService {
     held.set_value([results = std::move(results), done = std::move(done)] { done(results); });
   }
   void Unprepare(std::vector<ClaimKey>, ClaimCall,
-                 std::function<void(UnprepareResults)> done) override {
+                 std::function<void(ClaimResults)> done) override {
     done({});
   }
 
@@ -105,6 +105,7 @@ class DriverEndpointTest : public test::DraTest {
     }
     bool is_serving() const { return !sockets.empty() && sockets.back() == "serving"; }
     std::vector<std::string> sockets;
+    std::vector<std::string> hangs;  ///< the reasons, and "" at their ends
     int registered = 0;
     std::vector<std::string> rejections;
     std::vector<std::string> dead;  ///< the reasons
@@ -129,6 +130,7 @@ class DriverEndpointTest : public test::DraTest {
                 [&made = *instance](const Status& status) {
                   made.sockets.push_back(status ? "serving" : status.error().message);
                 },
+            .on_hang = [&made = *instance](const std::string& why) { made.hangs.push_back(why); },
             .on_dead = [&made = *instance](const std::string& why) { made.dead.push_back(why); }});
     return instance;
   }
@@ -335,27 +337,28 @@ TEST_F(DriverEndpointTest, ReportsADirectoryThatWasRemovedUnderItsMount) {
 TEST_F(DriverEndpointTest, ReportsDirectoriesThatHang) {
   tree_.Dir("plugins/a.b");
   const auto instance = Make();
-  const auto reports = [&] {
-    return instance->Count(tree_.path("plugins/a.b") + " or " + tree_.path("plugins_registry") +
-                           " is not responding; check the file systems there");
-  };
+  const std::string reason = tree_.path("plugins/a.b") + " or " + tree_.path("plugins_registry") +
+                             " is not responding; check the file systems there";
   const auto hang = [&](int times) {
     test::HangingMount mount(tree_.path("plugins/a.b"));
     if (!mount.why_not().empty()) return mount.why_not();
     if (times == 1) instance->endpoint->Start();
     if (times == 2) loop_.Advance(10s);  // the next comparison
     EXPECT_TRUE(mount.AwaitHang(test::kDraPatience));
-    EXPECT_EQ(reports(), times - 1);
+    EXPECT_EQ(std::ranges::count(instance->hangs, reason), times - 1);
     loop_.Advance(10s);
-    EXPECT_EQ(reports(), times);
+    EXPECT_EQ(std::ranges::count(instance->hangs, reason), times);
     return std::string();
   };
   const std::string why_not = hang(1);
   if (!why_not.empty()) GTEST_SKIP() << why_not;
   EXPECT_TRUE(Await([&] { return instance->is_serving(); })) << text_.str();
   EXPECT_THAT(text_.str(), HasSubstr("driver sockets cannot be accessed"));
+  EXPECT_THAT(instance->hangs, ElementsAre(reason, ""));
   hang(2);
-  EXPECT_TRUE(Await([&] { return instance->Count("serving") == 2; }));
+  EXPECT_TRUE(Await([&] { return instance->hangs.size() == 4; }));
+  EXPECT_THAT(instance->hangs, ElementsAre(reason, "", reason, ""));
+  EXPECT_THAT(instance->sockets, ElementsAre("serving"));
   EXPECT_EQ(Prepare(Register(*instance->endpoint)), "dev");
 }
 

@@ -72,9 +72,8 @@ using ClientV1alpha1 =
 
 class NoClaims : public ClaimService {
  public:
-  void Prepare(std::vector<ClaimKey>, ClaimCall, std::function<void(PrepareResults)>) override {}
-  void Unprepare(std::vector<ClaimKey>, ClaimCall, std::function<void(UnprepareResults)>) override {
-  }
+  void Prepare(std::vector<ClaimKey>, ClaimCall, std::function<void(ClaimResults)>) override {}
+  void Unprepare(std::vector<ClaimKey>, ClaimCall, std::function<void(ClaimResults)>) override {}
 };
 
 std::shared_ptr<const HealthList> HealthOf(const std::string& device,
