@@ -5,6 +5,7 @@
 #include "config/overlap.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -23,25 +24,23 @@ struct Claim {
   const Glob* glob = nullptr;           ///< at most one of glob and regex is set,
   const Regex* regex = nullptr;         ///< and none for `usb` and `pci`
   std::vector<std::string> paths = {};  ///< the alternatives of the glob without wildcards
-
-  bool has_wildcards() const {
-    return regex != nullptr || (glob != nullptr && paths.size() < glob->alternatives().size());
-  }
+  bool has_wildcards = false;
 };
 
-/// Returns the paths of the alternatives that have no wildcards.
-std::vector<std::string> LiteralPaths(const Glob& glob) {
-  std::vector<std::string> paths;
-  for (const Glob::Components& components : glob.alternatives()) {
-    std::string path;
-    for (const Glob::Component& component : components) {
-      if (!component.name.literal()) path.clear();
-      if (!component.name.literal()) break;
-      path += "/" + component.name.text();
-    }
-    if (!path.empty()) paths.push_back(std::move(path));
+/// Returns the path of an alternative, or "" if it has wildcards.
+std::string LiteralPath(const Glob::Components& components) {
+  std::string path;
+  for (const Glob::Component& component : components) {
+    if (!component.name.literal()) return "";
+    path += "/" + component.name.text();
   }
-  return paths;
+  return path;
+}
+
+std::size_t CountAlternatives(const std::vector<Glob>& globs) {
+  std::size_t count = 0;
+  for (const Glob& glob : globs) count += glob.alternatives().size();
+  return count;
 }
 
 std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
@@ -51,12 +50,20 @@ std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
       const MatchSpec& match = model.resources[r].matches[m];
       const MatchDraft& draft = document.resources[r].matches[m];
       if (const auto* source = std::get_if<RegexSource>(&match.source)) {
-        claims.push_back({r, &match, draft.regex->place, nullptr, &source->regex});
+        claims.push_back({r, &match, draft.regex->place, nullptr, &source->regex, {}, true});
       } else if (const auto* path = std::get_if<PathSource>(&match.source)) {
         for (std::size_t i = 0; i < path->globs.size(); ++i) {
           const Glob& glob = path->globs[i];
           const SourceLocation& place = draft.path->items[i].place;
-          claims.push_back({r, &match, place, &glob, nullptr, LiteralPaths(glob)});
+          Claim& claim = claims.emplace_back(Claim{r, &match, place, &glob, nullptr});
+          for (const Glob::Components& alternative : glob.alternatives()) {
+            std::string literal = LiteralPath(alternative);
+            if (literal.empty()) {
+              claim.has_wildcards = true;
+            } else {
+              claim.paths.push_back(std::move(literal));
+            }
+          }
         }
       } else if (std::holds_alternative<UsbPattern>(match.source)) {
         claims.push_back({r, &match, draft.conditions.usb->place});
@@ -80,14 +87,16 @@ class Comparison {
       for (const Claim* other : equal) {
         if (!Spend(1)) return;
         const bool same_device = !text.empty() || other->match->source == claim.match->source;
-        if (same_device && CanShare(*other, claim)) Report(*other, claim, text);
+        if (same_device && CanShare(*other, claim) && TakesEach(*other, claim, text)) {
+          Report(*other, claim, text);
+        }
       }
       equal.push_back(&claim);
     };
     for (const Claim& claim : claims) {
       for (const std::string& path : claim.paths) add(claim, "path", path);
       if (claim.regex != nullptr) add(claim, "regex", claim.regex->text());
-      if (claim.glob != nullptr && claim.has_wildcards()) add(claim, "glob", claim.glob->text());
+      if (claim.glob != nullptr && claim.has_wildcards) add(claim, "glob", claim.glob->text());
       if (claim.glob == nullptr && claim.regex == nullptr) add(claim, "device", "");
     }
   }
@@ -95,14 +104,17 @@ class Comparison {
   void ComparePaths(const std::vector<Claim>& claims) {
     std::vector<const Claim*> patterns;
     for (const Claim& claim : claims) {
-      if (claim.has_wildcards()) patterns.push_back(&claim);
+      if (claim.has_wildcards) patterns.push_back(&claim);
     }
     for (const Claim& claim : claims) {
       for (const std::string& path : claim.paths) {
         for (const Claim* pattern : patterns) {
           if (!Spend(pattern->glob == nullptr ? 1 : pattern->glob->alternatives().size())) return;
           // The warning points at the pattern with wildcards.
-          if (Finds(*pattern, path) && CanShare(claim, *pattern)) Report(claim, *pattern, path);
+          if (CanShare(claim, *pattern) && Finds(*pattern, path) &&
+              TakesEach(claim, *pattern, path)) {
+            Report(claim, *pattern, path);
+          }
         }
       }
     }
@@ -140,10 +152,17 @@ class Comparison {
 
   static bool Finds(const Claim& pattern, const std::string& path) {
     Captures ignored;
-    const bool matches =
-        pattern.glob != nullptr ? pattern.glob->Matches(path) : pattern.regex->Match(path, ignored);
-    return matches && std::ranges::none_of(pattern.match->exclude,
-                                           [&](const Glob& glob) { return glob.Matches(path); });
+    return pattern.glob != nullptr ? pattern.glob->Matches(path)
+                                   : pattern.regex->Match(path, ignored);
+  }
+
+  /// Returns whether neither of two claims that find `path` excludes it.
+  bool TakesEach(const Claim& a, const Claim& b, const std::string& path) {
+    return std::ranges::none_of(std::array{a.match, b.match}, [&](const MatchSpec* match) {
+      return !Spend(CountAlternatives(match->exclude)) ||
+             std::ranges::any_of(match->exclude,
+                                 [&](const Glob& glob) { return glob.Matches(path); });
+    });
   }
 
   void Report(const Claim& first, const Claim& second, std::string_view common) {

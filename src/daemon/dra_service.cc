@@ -176,9 +176,9 @@ Subscription DraService::AwaitUnused(const std::string& name, std::function<void
 
 /// Returns nothing before everything is known on which the pool depends.
 std::optional<WantedPool> DraService::PoolOf(const std::string& pool) const {
+  if (!publisher_.features() || !records_) return std::nullopt;
   for (const auto& [name, served] : resources_) {
-    if (PoolName(options_.node_name, name) != pool) continue;
-    if (served.devices == nullptr || !publisher_.features() || !records_) break;
+    if (served.devices == nullptr || PoolName(options_.node_name, name) != pool) continue;
     return ComputePool({.devices = *served.shown,
                         .node_name = options_.node_name,
                         .allocated = served.held,

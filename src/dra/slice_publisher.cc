@@ -114,6 +114,14 @@ void SlicePublisher::Advance() {
   WriteNext();
 }
 
+/// Others can write slices as fast as they are deleted, so that delays neither the writes of the
+/// plan nor other pools for long. Returns whether deletions are left for the next plan.
+bool SlicePublisher::Shorten(SlicePlan& plan) {
+  if (plan.deletions.size() <= kMaxDeletions) return false;
+  plan.deletions.resize(kMaxDeletions);
+  return true;
+}
+
 /// Starts the next plan that is due; returns false if there is none, and wakes up for the next one.
 bool SlicePublisher::StartPlan() {
   std::optional<Loop::Time> next;
@@ -124,6 +132,7 @@ bool SlicePublisher::StartPlan() {
   if (is_due(other_pools_.not_before)) {
     SlicePlan plan = PlanOtherPools(is_due);
     if (!plan.IsEmpty()) {
+      Shorten(plan);
       Begin("", std::move(plan));
       return true;
     }
@@ -131,12 +140,15 @@ bool SlicePublisher::StartPlan() {
   for (auto& [name, pool] : pools_) {
     if (!pool.is_dirty || !is_due(pool.not_before)) continue;
     auto plan = PlanOf(name);
-    if (!plan) continue;
+    if (!plan) {
+      pool.is_dirty = pool.is_complete = false;
+      continue;
+    }
     if (!is_node_current_ && NeedsNode(name, *plan)) {
       ReadNode();
       return false;
     }
-    pool.is_dirty = false;
+    pool.is_dirty = Shorten(*plan);
     pool.is_complete = plan->IsEmpty();
     if (pool.is_complete) continue;
     Begin(name, *std::move(plan));
@@ -289,8 +301,7 @@ void SlicePublisher::ApplyEvents() {
     const bool was_complete = std::exchange(pool.is_complete, false);
     const bool is_wipe = is_deleted && now - pool.first_deletion <= kWipeLimit;
     if (is_wipe && !edited.contains(name)) continue;
-    if (now - pool.last_foreign > 2 * kMaxCorrection) pool.corrections = 0;
-    pool.last_foreign = now;
+    OnDispute(pool);
     if (execution_ && execution_->pool == name) {
       execution_->is_disputed = true;
     } else if (was_complete) {
@@ -300,8 +311,14 @@ void SlicePublisher::ApplyEvents() {
   Advance();
 }
 
-/// Others changed a pool that was complete. Each correction after the first one waits for twice as
-/// long as the one before, from the end of that on.
+void SlicePublisher::OnDispute(Pool& pool) {
+  const Loop::Time now = deps_.loop.Now();
+  if (now - pool.last_foreign > 2 * kMaxCorrection) pool.corrections = 0;
+  pool.last_foreign = now;
+}
+
+/// Others changed a pool that was complete, or while it was written. Each correction after the
+/// first one waits for twice as long as the one before, from the end of that on.
 void SlicePublisher::CountCorrection(Pool& pool) {
   if (pool.corrections++ == 0) return;
   Loop::Duration interval = kMinInterval;

@@ -105,6 +105,8 @@ class SlicePublisher {
 
  private:
   static constexpr std::string_view kSlicesPath = "/apis/resource.k8s.io/v1/resourceslices";
+  /// Of a plan.
+  static constexpr std::size_t kMaxDeletions = 200;
   /// Of events that wait for the end of a request. If there are more, the slices are listed again.
   static constexpr std::size_t kMaxHeldBytes = std::size_t{8} << 20U;
 
@@ -144,6 +146,7 @@ class SlicePublisher {
   void Relist();
   void WakeAt(Loop::Time when);
   void Advance();
+  static bool Shorten(SlicePlan& plan);
   bool StartPlan();
   SlicePlan PlanOtherPools(const std::function<bool(Loop::Time)>& is_due);
   std::optional<SlicePlan> PlanOf(const std::string& name);
@@ -163,6 +166,7 @@ class SlicePublisher {
   void OnWriteSucceeded();
   void OnWriteFailed(const ApiError& error);
   void Finish();
+  void OnDispute(Pool& pool);
   static void CountCorrection(Pool& pool);
   Pool& CurrentPool();
   void RetryLater(const ApiError& error);

@@ -182,6 +182,8 @@ void SlicePublisher::OnWriteFailed(const ApiError& error) {
   Pool& pool = CurrentPool();
   ++pool.state.failures;
   pool.not_before = deps_.loop.Now() + pool.policy.NextDelay(error, retry);
+  if (error.status == 409) OnDispute(pool);
+  if (error.status == 409 || execution_->is_disputed) CountCorrection(pool);
   if (&pool == &other_pools_) {
     LogError(error, pool.state.last_error);
   } else if (std::exchange(pool.state.last_error, error.message) != error.message) {
@@ -194,9 +196,9 @@ void SlicePublisher::OnWriteFailed(const ApiError& error) {
 
 /// Completes a plan.
 void SlicePublisher::Finish() {
+  Pool& pool = CurrentPool();
+  pool.not_before = deps_.loop.Now() + kMinInterval;
   if (!execution_->pool.empty()) {
-    Pool& pool = CurrentPool();
-    pool.not_before = deps_.loop.Now() + kMinInterval;
     pool.is_complete = !execution_->is_disputed;
     if (execution_->is_disputed) CountCorrection(pool);
     deps_.log.Info("resource slices published",

@@ -90,6 +90,8 @@ TEST(Overlap, DoesNotWarnIfAnOverlapIsUncertain) {
       {"path = '/dev/a\\*'", "path = '/dev/ab'"},
       {"path = '/dev/tty*', exclude = '/dev/ttyUSB*'", "path = '/dev/ttyUSB0'"},
       {"path = '/dev/ttyUSB0'", "path = '/dev/tty*', exclude = '/dev/*U*'"},
+      {"path = '/dev/{a,b}', exclude = '/dev/b'", "path = '/dev/b*'"},
+      {"path = '/dev/{a,b}', exclude = '/dev/b'", "path = '/dev/b'"},
       {"path = '/dev/sd*', exclude = '/dev/sd[!a]*'", "path = '/dev/sd*', exclude = '/dev/sda*'"},
       {"path = '/dev/video*'", "path = '/dev/video*', type = 'directory'"},
       {"path = '/dev/ttyACM0'", "regex = '/dev/ttyUSB\\d+'"},
@@ -204,6 +206,17 @@ TEST(Overlap, HandlesHostileInput) {
   };
   for (const Keys keys : shapes)
     EXPECT_TRUE(LoadText(Many(test::Cases(900), keys)).model) << keys(0);
+  // Paths, patterns and excludes multiply.
+  const auto list = [](std::string_view text, int count) {
+    std::string items;
+    for (int i = 0; i < count; ++i) items += Format("{}{}{}", i == 0 ? "" : ",", text, i);
+    return items;
+  };
+  const std::string paths = Format("path = '/dev/{{{}}}'", list("f", 600));
+  std::string patterns = "path = [";
+  for (int i = 0; i < 100; ++i) patterns += Format("'/dev/[a-z]*[a-z0-9{}]', ", i);
+  const std::string excludes = Format("exclude = '/dev/*{{{}}}*x'", list("f*", 900));
+  EXPECT_TRUE(LoadText(Two(Match(paths), Match(patterns + "], " + excludes))).model);
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ class SlicePublisherTest : public test::ClientFixture {
         SlicePublisher::Options{.driver = "patchbay.dev", .node_name = "node-1", .seed = 3},
         SlicePublisher::Functions{.on_features = [this] { ++features_changed_; },
                                   .wanted = [this](const auto& name) -> std::optional<WantedPool> {
+                                    ++wanted_[name];
                                     const auto found = pools_.find(name);
                                     if (found == pools_.end()) return std::nullopt;
                                     return found->second;
@@ -127,6 +128,7 @@ class SlicePublisherTest : public test::ClientFixture {
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
   int features_changed_ = 0;
   std::map<std::string, WantedPool> pools_;  ///< as set last
+  std::map<std::string, int> wanted_;        ///< how often each pool was asked for
   std::optional<SlicePublisher> publisher_;
 };
 
@@ -259,6 +261,22 @@ TEST_F(SlicePublisherTest, KeepsTheSlicesOfAResourceThatWasNotScannedYet) {
   publisher_->SetNames({kSerialPool});
   Pass(seconds(60));
   EXPECT_THAT(Writes(), ElementsAre("POST"));
+}
+
+/// A node can have many resources whose first scan hangs.
+TEST_F(SlicePublisherTest, AsksForAPoolThatIsNotKnownOnlyAfterAChange) {
+  const std::string hangs = "node-1/example.com/hangs";
+  publisher_->SetNames({kSerialPool, hangs});
+  Set(PoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  const int before = wanted_[hangs];
+  for (int i = 0; i < 5; ++i) {
+    Set(PoolOf({Format("a{}", i)}));
+    Pass(seconds(2));
+  }
+  EXPECT_EQ(wanted_[hangs], before);
+  Set(PoolOf({"b"}, hangs));
+  EXPECT_TRUE(AwaitCurrent(hangs));
 }
 
 TEST_F(SlicePublisherTest, AResourceThatIsNotServedHasNoSlices) {
@@ -522,6 +540,66 @@ TEST_F(SlicePublisherTest, DeletesInvalidSlicesOfOthers) {
   EXPECT_EQ(api_.slices().begin()->second["spec"]["devices"][0]["name"], "b");
   EXPECT_THAT(api_.slices(), SizeIs(1));
   EXPECT_EQ(Logged("that Patchbay did not write"), 1U);
+}
+
+TEST_F(SlicePublisherTest, SlicesOfOthersThatComeBackAtOnceDoNotHoldUpAChange) {
+  const std::string removed = "node-1/example.com/removed";
+  publisher_->SetNames({kSerialPool, removed});
+  Set(PoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  publisher_->SetNames({kSerialPool});
+  auto foreign = api_.slices().begin()->second;
+  foreign["spec"]["pool"]["name"] = removed;
+  int deletions = 0;
+  int deletions_before = -1;
+  api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
+    if (request.method() == boost::beast::http::verb::put) deletions_before = deletions;
+    if (request.method() == boost::beast::http::verb::delete_ && ++deletions < 1000) {
+      api_.Add(Format("foreign-{}", deletions), foreign);
+    }
+    return std::nullopt;
+  };
+  api_.Add("foreign-0", foreign);
+  Set(PoolOf({"b"}));
+  Pass(seconds(5));
+  EXPECT_GT(deletions, 2);
+  EXPECT_GE(deletions_before, 0) << "not written";
+  EXPECT_LT(deletions_before, 10);
+}
+
+TEST_F(SlicePublisherTest, ManySlicesOfOthersInAPoolDoNotHoldUpAChange) {
+  Publish(PoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  auto foreign = api_.slices().begin()->second;
+  foreign["spec"]["devices"] = "none";
+  for (int i = 0; i < 500; ++i) api_.Add(Format("foreign-{}", i), foreign);
+  Set(PoolOf({"b"}));
+  Pass(seconds(60));
+  const std::vector<std::string> writes = Writes();
+  const auto put = std::ranges::find(writes, "PUT");
+  ASSERT_NE(put, writes.end());
+  EXPECT_LE(put - writes.begin(), 201);
+  EXPECT_EQ(std::ranges::count(writes, "DELETE"), 500);
+  EXPECT_THAT(api_.Devices(), ElementsAre("b"));
+}
+
+/// The events of the other client arrive after the conflict, or never.
+TEST_F(SlicePublisherTest, ConflictsCountAsCorrections) {
+  Publish(PoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  int conflicts = 0;
+  api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
+    if (request.method() != boost::beast::http::verb::put) return std::nullopt;
+    if (++conflicts % 2 == 0) return std::nullopt;
+    return JsonReply(409, R"({"kind":"Status","code":409,"reason":"Conflict","message":"other"})");
+  };
+  for (int i = 0; i < 120; ++i) {
+    Set(PoolOf({Format("a{}", i)}));
+    Pass(seconds(1));
+  }
+  EXPECT_LE(conflicts, 30);
+  Pass(seconds(40));
+  EXPECT_THAT(api_.Devices(), ElementsAre("a119"));
 }
 
 TEST_F(SlicePublisherTest, PublishesTenThousandDevicesInOneGo) {
