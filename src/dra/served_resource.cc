@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "base/hash.h"
+#include "dra/sha256.h"
 #include "inventory/replica_ids.h"
 #include "model/render.h"
 
@@ -88,8 +88,8 @@ std::optional<PreparedRequest> DevicesNow(const PreparedRequest& request,
   if (response) {
     for (const auto& [name, value] : response->envs) values += Format("{}={}\n", name, value);
   }
-  now.config = Format("{:016x}", StableHash(templates));
-  now.values = Format("{:016x}", StableHash(values));
+  now.config = HashDigits(templates, 16);
+  now.values = HashDigits(values, 16);
   return now;
 }
 

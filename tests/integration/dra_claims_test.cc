@@ -12,8 +12,10 @@
 #include <fstream>
 #include <future>
 #include <optional>
+#include <sstream>
 
 #include "base/format.h"
+#include "dra/claim_record.h"
 #include "integration/dra_fixture.h"
 #include "kubelet_sim/dra_client.h"
 #include "os/unique_fd.h"
@@ -237,6 +239,44 @@ TEST_F(DraClaimsOfDaemon, ADirectoryOfClaimsThatHangsIsReportedAndReadAgain) {
   EXPECT_THAT(Published(), IsEmpty()) << "devices of claims could be missing in the pool";
   hang.reset();
   EXPECT_TRUE(daemon_->AwaitReady());
+}
+
+TEST_F(DraClaimsOfDaemon, AfterARebootAClaimHasNoFileUntilItIsPreparedAgain) {
+  const SimClaim claim = StartWithClaim(WithHooks());
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  ASSERT_TRUE(daemon_->Stop());
+  const std::string file = Format("plugins/patchbay.dev/claims/claim_{}.json", claim.uid);
+  std::ostringstream text;
+  text << std::ifstream(tree_.path(file)).rdbuf();
+  auto record = RecordFromJson(text.str(), claim.uid);
+  ASSERT_TRUE(record) << record.error().message;
+  record->boot = "the former one";
+  tree_.File(file, RecordToJson(*record));
+  StartDaemon(WithHooks());
+  ASSERT_TRUE(daemon_->AwaitReady());
+  EXPECT_EQ(Files(), 0U);
+  ASSERT_TRUE(kubelet_->Restart());
+  ASSERT_TRUE(AwaitRegistered());
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  EXPECT_EQ(Files(), 1U);
+  EXPECT_THAT(Runs(), ElementsAre("allocate ttyUSB0", "pre_start ttyUSB0", "allocate ttyUSB0",
+                                  "pre_start ttyUSB0"));
+}
+
+TEST_F(DraClaimsOfDaemon, ADeviceThatVanishesWhileTheDaemonDoesNotRunLeavesNoFile) {
+  const SimClaim claim = StartWithClaim(kDraSerial);
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  ASSERT_TRUE(daemon_->Stop());
+  tree_.Remove("dev/ttyUSB0");
+  StartDaemon();
+  EXPECT_TRUE(daemon_->log().Await("devices of a claim are not where they were"));
+  ASSERT_TRUE(daemon_->AwaitReady());
+  ASSERT_TRUE(kubelet_->Restart());
+  ASSERT_TRUE(AwaitRegistered());
+  const auto prepared = kubelet_->PrepareClaims("pod-1", {claim});
+  ASSERT_FALSE(prepared);
+  EXPECT_THAT(prepared.error().message, HasSubstr("ttyUSB0\" of example.com/serial is missing"));
+  EXPECT_EQ(Files(), 0U);
 }
 
 /// As an adapter does that is unplugged and gets another node while a container has it.

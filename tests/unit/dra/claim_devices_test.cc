@@ -88,6 +88,27 @@ TEST_F(ClaimDevicesTest, RefusesRequestsAndClaimsThatWouldHideEachOther) {
   EXPECT_THAT(Runs(), SizeIs(2)) << "of one claim";
 }
 
+TEST_F(ClaimDevicesTest, RefusesRequestsAndClaimsWithOnePathForDifferentFiles) {
+  for (const char* name : {"a", "b"}) tree_.Dir(Format("files/{}", name));
+  spec_.env.clear();
+  MountSpec& mount = spec_.mounts.emplace_back();
+  mount.host_path = test::MakeTemplate("/files/{id}");
+  mount.container_path = test::MakeTemplate("/data");
+  Restart();
+  Allocate("mine", {Thing("a", "first"), Thing("b", "second")});
+  EXPECT_THAT(ErrorOf("mine"), HasSubstr("its requests \"first\" and \"second\" both have the path "
+                                         "/data, with different content"));
+  Allocate("one", "a");
+  Allocate("two", "b");
+  std::vector<std::string> errors;
+  for (const auto& [uid, result] : PrepareAll({"one", "two"})) {
+    if (!result) errors.push_back(result.error().message);
+  }
+  ASSERT_THAT(errors, SizeIs(1));
+  EXPECT_THAT(errors[0], AllOf(HasSubstr("default/one"), HasSubstr("default/two"),
+                               HasSubstr("both have the path /data")));
+}
+
 // The files of an earlier boot no longer count.
 TEST_F(ClaimDevicesTest, ClaimsOfACallCanChangeTogetherAfterAReboot) {
   Allocate("one", "a");
@@ -116,6 +137,39 @@ TEST_F(ClaimDevicesTest, TheNodeInAContainerHasTheNumbersAndTheOwnerOfTheHost) {
   EXPECT_EQ(node, nlohmann::json::parse(R"({"path": "/fake", "type": "c", "major": 1, "minor": 3,
                                             "fileMode": 416, "uid": 7, "gid": 20,
                                             "permissions": "rw"})"));
+}
+
+/// A device that a hook resets can get another node, and another client can put one in its place.
+TEST_F(ClaimDevicesTest, RefusesAMatchedNodeThatAHookReplaced) {
+  const std::string node = tree_.path("fake");
+  if (mknod(node.c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0) {
+    GTEST_SKIP() << "cannot make a device node here";
+  }
+  DeviceNode matched;
+  matched.path = matched.real_path = "/fake";
+  matched.type = FileType::kCharacter;
+  matched.major = 1;
+  matched.minor = 3;
+  spec_.device_nodes.emplace_back().host_path = test::MakeTemplate("{path}");
+  hook_limit_ = std::chrono::milliseconds(1500);
+  Allocate("mine", "a");
+  const std::pair<std::string, std::string> cases[] = {
+      {"true", "prepared"},
+      {Format("rm {0}; mknod {0} b 8 0", node), "is not the device that was found there"},
+      {Format("rm {0}; mknod {0} c 1 5", node), "is not the device that was found there"},
+      {Format("mv {0} {0}2; ln -s fake2 {0}", node), "prepared"},
+      {Format("rm {0}; mknod {0}3 c 1 5; ln -s fake3 {0}", node), "is not the device that"},
+      {Format("rm {0}", node), "node /fake is missing"}};
+  for (const auto& [hook, expected] : cases) {
+    spec_.pre_start = HookThat(hook + "; echo pre_start >> {}");
+    Restart();
+    Move("a", {matched});
+    EXPECT_THAT(ErrorOf("mine"), HasSubstr(expected)) << hook;
+    EXPECT_EQ(Runs().back(), "pre_start") << hook;
+    EXPECT_EQ(TextOf(FileOf("mine")).empty(), expected != "prepared") << hook;
+    EXPECT_TRUE(Unprepare("mine"));
+    ASSERT_EQ(std::system(Format("rm -f {0}; mknod {0} c 1 3", node).c_str()), 0);
+  }
 }
 
 TEST_F(ClaimDevicesTest, AnswersEachRequestOfAClaim) {

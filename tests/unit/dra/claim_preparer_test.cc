@@ -251,6 +251,43 @@ TEST_F(ClaimPreparerTest, StopsAHookAtTheLimitAndRunsItAgain) {
   EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a", "allocate a", "pre_start a"));
 }
 
+TEST_F(ClaimPreparerTest, AClaimWhoseHookIsStoppedByTheEndOfTheProcessIsReleased) {
+  spec_.allocate = HookThat("echo allocate $0 >> {}; " + WaitAtGate() + " exit 1");
+  Restart();
+  Allocate("mine", "a");
+  std::optional<ClaimResults> results;
+  preparer_->Prepare({Key("mine")}, Call(), [&](ClaimResults got) { results = std::move(got); });
+  ASSERT_TRUE(AwaitGate());
+  EXPECT_EQ(TextOf(FileOf("mine")), "") << "a container could start during the hook";
+  preparer_->BeginEnd();
+  OpenGate();
+  ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
+  EXPECT_FALSE(results->at(Key("mine").uid));
+  Restart();
+  EXPECT_TRUE(std::filesystem::exists(RecordOf("mine")));
+  EXPECT_TRUE(Unprepare("mine"));
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "release a"));
+}
+
+TEST_F(ClaimPreparerTest, AReleaseThatIsStoppedByTheEndOfTheProcessRunsAgain) {
+  spec_.release = HookThat("echo release $0 >> {}; " + WaitAtGate() + " exit 1");
+  Restart();
+  Allocate("mine", "a");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  std::optional<ClaimResults> results;
+  preparer_->Unprepare({Key("mine")}, Call(), [&](ClaimResults got) { results = std::move(got); });
+  ASSERT_TRUE(AwaitGate());
+  EXPECT_EQ(TextOf(FileOf("mine")), "") << "a container could start during the hook";
+  preparer_->BeginEnd();
+  OpenGate();
+  ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
+  EXPECT_FALSE(results->at(Key("mine").uid));
+  spec_.release = HookThat("echo release again $0 >> {}");
+  Restart();
+  EXPECT_TRUE(Unprepare("mine"));
+  EXPECT_EQ(Runs().back(), "release again a");
+}
+
 TEST_F(ClaimPreparerTest, AwaitsTheCallsThatUseAPool) {
   spec_.release = HookThat(WaitAtGate() + " echo release $0 >> {}");
   Restart();
@@ -332,6 +369,24 @@ TEST_F(ClaimPreparerTest, TwoInstancesPrepareAClaimOnce) {
     ASSERT_TRUE(result.at("uid-of-mine")) << result.at("uid-of-mine").error().message;
   }
   EXPECT_EQ(*results[0].at("uid-of-mine"), *results[1].at("uid-of-mine"));
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
+}
+
+TEST_F(ClaimPreparerTest, TwoInstancesGiveADeviceToOneClaim) {
+  Allocate("one", "a");
+  Allocate("two", "a");
+  const auto other = Make();
+  std::size_t prepared = 0;
+  for (const ClaimResults& results : PrepareAtOnce(*preparer_, "one", *other, "two")) {
+    for (const auto& [uid, result] : results) {
+      if (result) {
+        ++prepared;
+      } else {
+        EXPECT_THAT(result.error().message, HasSubstr("is already prepared for the"));
+      }
+    }
+  }
+  EXPECT_EQ(prepared, 1U);
   EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
 }
 
