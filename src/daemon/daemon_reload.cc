@@ -161,9 +161,8 @@ Status Daemon::StartDra() {
       .cdi_dir = spec_.cdi_dir,
       .seed = std::random_device()()};
   const auto metrics = metrics_.AddDra();
-  dra_ = TRY(
-      DraService::Create({loop_, log_, rpc_, pending_calls_, metrics}, std::move(options),
-                         {.on_status = [this] { OnDraStatus(); }, .on_dead = options_.on_fatal}));
+  dra_ = TRY(DraService::Create({loop_, log_, rpc_, pending_calls_, metrics}, std::move(options),
+                                [this] { OnDraStatus(); }));
   dra_metrics_ = metrics;
   return {};
 }

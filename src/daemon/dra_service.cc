@@ -34,11 +34,11 @@ constexpr std::chrono::seconds kStartLimit{20};
 }  // namespace
 
 Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps, Options options,
-                                                       Events events) {
+                                                       std::function<void()> on_status) {
   const DriverSockets sockets = TRY(SocketsOf(options.instance));
   prctl(PR_SET_DUMPABLE, 0);  // a core dump would have the token for the API server
   std::unique_ptr<DraService> service(
-      new DraService(deps, std::move(options), sockets.data, std::move(events)));
+      new DraService(deps, std::move(options), sockets.data, std::move(on_status)));
   DraService* const self = service.get();
   self->endpoint_ = std::make_unique<DriverEndpoint>(
       DriverEndpoint::Dependencies{deps.loop, self->endpoint_pool_, deps.log, deps.rpc}, sockets,
@@ -58,18 +58,17 @@ Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps,
                 self->hang_error_ = reason;
                 self->OnState();
               },
-          .on_health_streams = [self](int open) { self->OnHealthStreams(open); },
-          .on_dead = self->events_.on_dead});
+          .on_health_streams = [self](int open) { self->OnHealthStreams(open); }});
   self->start_limit_ = deps.loop.After(kStartLimit, [self] { self->Start(); });
   self->WatchClaims();
   return service;
 }
 
 DraService::DraService(const Dependencies& deps, Options options, std::string directory,
-                       Events events)
+                       std::function<void()> on_status)
     : deps_(deps),
       options_(std::move(options)),
-      events_(std::move(events)),
+      on_status_(std::move(on_status)),
       file_pool_(kDraFileThreads),
       endpoint_pool_(kDraFileThreads),
       client_(options_.cluster, deps_.loop, deps_.loop.context(), file_pool_),
@@ -365,7 +364,7 @@ void DraService::ReportStates() {
     served.parts.observer->OnRegistrationStatus({registration, served.reported.waits_for});
     served.parts.resource->OnReady(served.reported.ready);
   }
-  events_.on_status();
+  on_status_();
 }
 
 void DraService::End(std::function<void()> done) {

@@ -29,7 +29,7 @@ namespace patchbay {
 /// at the API server, their health to the kubelet, and prepares claims of their devices. Connects
 /// the parts of dra/ and decides nothing itself.
 ///
-/// Belongs to the loop thread. Functions of Events and Resource are called there.
+/// Belongs to the loop thread. `on_status` and the functions of Resource are called there.
 class DraService {
  public:
   /// All references must outlive the service.
@@ -46,11 +46,6 @@ class DraService {
     std::string node_name;  ///< of the Kubernetes node
     std::string cdi_dir;
     std::uint32_t seed = 0;  ///< of random delays
-  };
-  struct Events {
-    std::function<void()> on_status = [] {};  ///< status() may have changed
-    /// See DriverEndpoint::Events.
-    std::function<void(const std::string& reason)> on_dead = [](const std::string&) {};
   };
   /// Receives what the service reports about a resource. Implemented by its controller.
   class Resource {
@@ -71,9 +66,10 @@ class DraService {
     std::shared_ptr<ResourceObserver> observer;
   };
 
-  /// Fails with kInvalid if the names or paths of the instance are not valid.
+  /// `on_status` is called when status() may have changed. Fails with kInvalid if the names or paths
+  /// of the instance are not valid.
   static Result<std::unique_ptr<DraService>> Create(const Dependencies& deps, Options options,
-                                                    Events events);
+                                                    std::function<void()> on_status);
   ~DraService();
   DraService(const DraService&) = delete;
   DraService& operator=(const DraService&) = delete;
@@ -126,7 +122,8 @@ class DraService {
     State reported = {};        ///< to the resource
   };
 
-  DraService(const Dependencies& deps, Options options, std::string directory, Events events);
+  DraService(const Dependencies& deps, Options options, std::string directory,
+             std::function<void()> on_status);
   Subscription RequestClaim(const ClaimKey& claim, std::function<void(Result<std::string>)> done);
   ServedResources Resources() const;
   std::optional<WantedPool> PoolOf(const std::string& pool) const;
@@ -154,7 +151,7 @@ class DraService {
 
   const Dependencies deps_;
   const Options options_;
-  const Events events_;
+  const std::function<void()> on_status_;
   ThreadPool file_pool_;  ///< for credentials, names of hosts and files of claims
   /// For the driver's sockets: directories that hang must not end the device plugins.
   ThreadPool endpoint_pool_;

@@ -45,12 +45,17 @@ Status CheckRegistry(const std::string& registry) {
               Format("{} is not a directory; correct the kubelet's directory", registry));
 }
 
-/// Returns the directory that was removed under a mount, or nothing.
-std::optional<std::string> RemovedMountOf(const DriverSockets& sockets) {
+/// The kubelet sees nothing in a directory that was removed under its mount. Device plugins go on
+/// without it, so the process does not restart by itself.
+Status CheckMounts(const DriverSockets& sockets) {
   for (const std::string& directory : {sockets.registry, sockets.data, DirectoryOf(sockets.data)}) {
-    if (IsRemovedMount(directory)) return directory;
+    if (!IsRemovedMount(directory)) continue;
+    return Fail(ErrorKind::kPrecondition,
+                Format("{} was removed on the host while it was mounted here; restart the pod of "
+                       "Patchbay, because a process cannot get a new mount",
+                       directory));
   }
-  return std::nullopt;
+  return {};
 }
 
 /// Creates the directory of the driver. The kubelet has created its parent.
@@ -125,7 +130,6 @@ struct DriverEndpoint::Started {
   std::unique_ptr<Servers> servers;
   std::vector<std::string> swept;
   Status status;
-  std::optional<std::string> removed_mount;  ///< the reason of the failure, if it is one
 };
 
 DriverEndpoint::DriverEndpoint(const Dependencies& deps, DriverSockets sockets,
@@ -184,6 +188,7 @@ void DriverEndpoint::StartServers() {
   const auto on_streams = OnLoop([this](int open) { events_.on_health_streams(open); });
   const auto start = [rpc = deps_.rpc, sockets = sockets_, backend = backend_, on_registration,
                       on_streams](Started& started) -> Status {
+    TRY(CheckMounts(sockets));
     TRY(CheckRegistry(sockets.registry));
     TRY(CreateDataDir(sockets.data));
     started.swept = SweepStaleSockets(backend.driver, sockets);
@@ -201,11 +206,10 @@ void DriverEndpoint::StartServers() {
   };
   deps_.pool.Run(
       deps_.loop,
-      [start, sockets = sockets_, old = std::shared_ptr<Servers>(std::move(servers_))]() mutable {
+      [start, old = std::shared_ptr<Servers>(std::move(servers_))]() mutable {
         old.reset();
         auto started = std::make_shared<Started>();
         started->status = start(*started);
-        if (!started->status) started->removed_mount = RemovedMountOf(sockets);
         return started;
       },
       lifetime_.Guard([this](const std::shared_ptr<Started>& started) { OnStarted(*started); }));
@@ -217,11 +221,6 @@ void DriverEndpoint::OnStarted(Started& started) {
   }
   servers_ = std::move(started.servers);
   if (!EndJob()) return;
-  if (started.removed_mount) {
-    const std::string reason = RemovedMountReason(*started.removed_mount);
-    events_.on_sockets(Fail(ErrorKind::kPrecondition, reason));
-    return events_.on_dead(reason);
-  }
   if (!started.status) {
     const std::string& reason = started.status.error().message;
     if (std::exchange(last_failure_, reason) != reason) {

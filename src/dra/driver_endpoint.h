@@ -45,9 +45,6 @@ class DriverEndpoint {
     /// The directories of the sockets do not respond, or "" when they do again.
     std::function<void(const std::string& reason)> on_hang = [](const std::string&) {};
     std::function<void(int open)> on_health_streams = [](int) {};
-    /// A directory was removed under a mount, see IsRemovedMount. Nothing is served any more: the
-    /// process must be restarted.
-    std::function<void(const std::string& reason)> on_dead = [](const std::string&) {};
   };
 
   DriverEndpoint(const Dependencies& deps, DriverSockets sockets, DriverBackend backend,
