@@ -228,7 +228,8 @@ class ClaimProperty : public test::ClaimPreparerFixture {
   void EndOne() {
     const auto at = PickClaim([](const Played& claim) { return claim.was_called; });
     if (at == played_.end()) return;
-    auto& [name, claim] = *at;
+    const std::string name = at->first;
+    Played& claim = at->second;
     what_ = name + " is released";
     // After a force-delete and its restart, the kubelet can do this while the container runs. The
     // container is not one that the kubelet knows any more.
