@@ -102,7 +102,7 @@ class ForeignSlices : public testing::Test {
     return kPodKib;
   }
 
-  const unsigned count_ = FromEnvironment("PATCHBAY_FOREIGN_SLICES", 40);
+  const unsigned count_ = FromEnvironment("PATCHBAY_FOREIGN_SLICES", 24);
   std::string last_ = "none";  ///< the slice that was written last
   DaemonProcess daemon_;
   DraCluster cluster_{daemon_.kubelet_root()};
