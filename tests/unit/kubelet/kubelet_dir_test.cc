@@ -67,13 +67,15 @@ class KubeletDirTest : public testing::Test {
     return std::exchange(checks_, 0);
   }
   void Settle() {
+    int before = 0;
     do {
+      before = checks_;
       while (dir_->is_checking() || loop_.RunReadable() || loop_.RunPosted()) {
         AwaitCheck();
         if (HasFatalFailure()) return;
       }
       loop_.Advance(50ms);  // for events that share a check
-    } while (dir_->is_checking());
+    } while (dir_->is_checking() || checks_ != before);
   }
   /// Does not read events.
   void AwaitCheck() {
