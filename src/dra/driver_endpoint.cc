@@ -45,8 +45,8 @@ Status CheckRegistry(const std::string& registry) {
               Format("{} is not a directory; correct the kubelet's directory", registry));
 }
 
-/// The kubelet sees nothing in a directory that was removed under its mount. Device plugins continue
-/// without it, so the process does not restart by itself.
+/// The kubelet sees nothing in a directory that was removed under its mount. Device plugins
+/// continue without it, so the process does not restart by itself.
 Status CheckMounts(const DriverSockets& sockets) {
   for (const std::string& directory : {sockets.registry, sockets.data, DirectoryOf(sockets.data)}) {
     if (!IsRemovedMount(directory)) continue;

@@ -18,8 +18,8 @@
 #include "convert/yaml.h"
 #include "convert/yaml_json.h"
 #include "dra/device_name.h"
-#include "dra/wanted_pool.h"
 #include "dra/slice_json.h"
+#include "dra/wanted_pool.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -118,8 +118,7 @@ class DeviceClassesTest : public testing::Test {
       snapshot->devices.push_back({device, Health::kHealthy, ""});
     }
     const NamedDevices devices(snapshot);
-    const WantedPool pool =
-        ComputePool({.devices = devices, .node_name = kNode, .allocated = {}});
+    const WantedPool pool = ComputePool({.devices = devices, .node_name = kNode, .allocated = {}});
     EXPECT_EQ(pool.not_served, "");
     const SliceCreation creation{.index = 0, .slice = {.pool = pool.name, .devices = pool.devices}};
     Create(kSlices,
