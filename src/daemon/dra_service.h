@@ -50,13 +50,11 @@ class DraService {
   /// Receives what the service reports about a resource. Implemented by its controller.
   class Resource {
    public:
+    virtual ~Resource() = default;
     virtual void OnStaleList() = 0;  ///< a listed device cannot be used: scan again
     /// The IDs of the devices that claims hold have changed.
     virtual void OnHeld(const std::set<std::string>& ids) = 0;
     virtual void OnReady(bool ready) = 0;  ///< StateOf the resource has changed
-
-   protected:
-    ~Resource() = default;
   };
   /// The parts of a resource that the service uses. No pointer is null.
   struct Parts {

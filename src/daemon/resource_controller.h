@@ -60,7 +60,7 @@ class ResourceController final : private DraService::Resource {
   ResourceController(const Dependencies& deps, Entry entry,
                      std::shared_ptr<const Cancellation> cancellation,
                      std::shared_ptr<ResourceObserver> observer, Events events);
-  ~ResourceController();
+  ~ResourceController() override;
   ResourceController(const ResourceController&) = delete;
   ResourceController& operator=(const ResourceController&) = delete;
 
