@@ -50,8 +50,8 @@ Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps,
           .on_registration = [self](const Status& status) { self->OnRegistration(status); },
           .on_sockets =
               [self](const Status& status) {
-                if (!status)
-                  self->SetRegistered(status);  // otherwise the kubelet registers the driver
+                // Otherwise the kubelet registers the driver.
+                if (!status) self->SetRegistered(status);
               },
           .on_hang =
               [self](const std::string& reason) {

@@ -20,7 +20,23 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class ClaimPreparerTest : public test::ClaimPreparerFixture {};
+class ClaimPreparerTest : public test::ClaimPreparerFixture {
+ protected:
+  using Method = void (ClaimPreparer::*)(std::vector<ClaimKey>, ClaimCall,
+                                         std::function<void(ClaimResults)>);
+  /// Calls Prepare or Unprepare, and ends the process while a hook waits at the gate.
+  void EndDuringTheHookOf(Method method) {
+    std::optional<ClaimResults> results;
+    (*preparer_.*method)({Key("mine")}, Call(),
+                         [&](ClaimResults got) { results = std::move(got); });
+    ASSERT_TRUE(AwaitGate());
+    EXPECT_EQ(TextOf(FileOf("mine")), "") << "a container could start during the hook";
+    preparer_->BeginEnd();
+    OpenGate();
+    ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
+    EXPECT_FALSE(results->at(Key("mine").uid));
+  }
+};
 
 TEST_F(ClaimPreparerTest, PreparesOnceAndReleasesOnce) {
   Allocate("mine", "a");
@@ -255,14 +271,7 @@ TEST_F(ClaimPreparerTest, AClaimWhoseHookIsStoppedByTheEndOfTheProcessIsReleased
   spec_.allocate = HookThat("echo allocate $0 >> {}; " + WaitAtGate() + " exit 1");
   Restart();
   Allocate("mine", "a");
-  std::optional<ClaimResults> results;
-  preparer_->Prepare({Key("mine")}, Call(), [&](ClaimResults got) { results = std::move(got); });
-  ASSERT_TRUE(AwaitGate());
-  EXPECT_EQ(TextOf(FileOf("mine")), "") << "a container could start during the hook";
-  preparer_->BeginEnd();
-  OpenGate();
-  ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
-  EXPECT_FALSE(results->at(Key("mine").uid));
+  EndDuringTheHookOf(&ClaimPreparer::Prepare);
   Restart();
   EXPECT_TRUE(std::filesystem::exists(RecordOf("mine")));
   EXPECT_TRUE(Unprepare("mine"));
@@ -274,14 +283,7 @@ TEST_F(ClaimPreparerTest, AReleaseThatIsStoppedByTheEndOfTheProcessRunsAgain) {
   Restart();
   Allocate("mine", "a");
   ASSERT_EQ(ErrorOf("mine"), "prepared");
-  std::optional<ClaimResults> results;
-  preparer_->Unprepare({Key("mine")}, Call(), [&](ClaimResults got) { results = std::move(got); });
-  ASSERT_TRUE(AwaitGate());
-  EXPECT_EQ(TextOf(FileOf("mine")), "") << "a container could start during the hook";
-  preparer_->BeginEnd();
-  OpenGate();
-  ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
-  EXPECT_FALSE(results->at(Key("mine").uid));
+  EndDuringTheHookOf(&ClaimPreparer::Unprepare);
   spec_.release = HookThat("echo release again $0 >> {}");
   Restart();
   EXPECT_TRUE(Unprepare("mine"));
