@@ -885,15 +885,17 @@ class Page(PageTest):
             "[...document.querySelectorAll('button')].filter((e) => !(e.ariaLabel ?? e.textContent.trim()))"
             ".map((e) => e.outerHTML)"), [])
 
-    def test_shows_missing_nodes_and_mounts(self):
+    def test_shows_missing_nodes_and_mounts_and_unused_excludes(self):
         (self.dir / "host/srv").mkdir(parents=True)
         (self.dir / "host/srv/a").touch()
-        self.open(self.daemon(resource("example.com/card", 'path = "/srv/*"\ntype = "file"',
+        self.open(self.daemon(resource("example.com/card", 'path = "/srv/*"\ntype = "file"\nexclude = "/srv/sytem"',
                                        '[[resource.device_node]]\nhost_path = "/dev/no-such-node"\n'
                                        '[[resource.mount]]\nhost_path = "/opt/no-such-place"\n')))
         self.ask_again("resources[0]?.sick === 1")
         self.assertIn("/dev/no-such-node of device_node is missing", self.browser.texts(".reason")[0])
-        self.assertEqual(self.browser.texts(".missing .path"), ["/opt/no-such-place"])
+        self.assertEqual(self.browser.texts(".missing .path"), ["/opt/no-such-place", "/srv/sytem"])
+        self.assertEqual(self.browser.texts(".missing h3")[1:], ["Excludes without effect"])
+        self.assertIn("it excludes nothing", self.browser.texts(".missing li")[1])
 
     def test_is_served_without_a_valid_configuration(self):
         config = self.config("nonsense = 1\n")

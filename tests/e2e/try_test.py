@@ -86,6 +86,27 @@ class Try(support.TestCase):
         self.assertIn('a.com/null has no device to allocate on this host: the device "null" is unhealthy: '
                       "/dev/no-such-node of device_node is missing", report)
 
+    def test_prints_the_notes_on_devices(self):
+        """Only those of what the container gets; of a claim, all, because the scheduler chooses the device."""
+        support.skip_unless_device_nodes()
+        dev = self.dir / "host/dev"
+        dev.mkdir(parents=True)
+        for name in ("card0", "card1", "tape0", "tape1"):
+            support.make_node(dev / name)
+            os.chmod(dev / name, 0o660)
+        config = self.config(
+            f'[daemon]\nhost_root = "{self.dir}/host"\n' +
+            resource("a.com/card", 'path = "/dev/card*"', "grant_group = true") +
+            resource("a.com/tape", 'path = "/dev/tape*"', 'api = "dra"\ngrant_group = true'))
+        with Process([PATCHBAY, "try", "--once", "--config", str(config)], env=self.env) as process:
+            self.assertEqual(process.wait(), 0, process.err.text())
+            report = process.out.text()
+        admitted = re.search("A container that requests 1 a.com/card gets (card[01]):", report)[1]
+        self.assertEqual(re.findall("(?m)^note: (.*?): /dev/.*?: group is root: a container that is not root cannot "
+                                    "open it; set the group by udev, with this rule", report),
+                         [admitted, "tape0", "tape1"])
+        self.assert_clean()
+
     def test_runs_until_interrupted(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(signal=number), Process(self.command, env=self.env) as process:

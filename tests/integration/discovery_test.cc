@@ -156,6 +156,32 @@ TEST_P(DeviceDiscovery, FollowsADeviceBehindAChainOfLinks) {
   ASSERT_TRUE(AwaitHealth({{"a", "Healthy"}}));
 }
 
+TEST_P(DeviceDiscovery, LogsThatAnIdMovedToOtherHardware) {
+  tree_.CharDevice("dev/ttyUSB0", 188, 0);
+  tree_.CharDevice("dev/ttyUSB1", 188, 1);
+  tree_.Link("dev/serial/by-id/a", "../../ttyUSB0");
+  ASSERT_NO_FATAL_FAILURE(Start(kById));
+  ASSERT_TRUE(AwaitHealth({{"a", "Healthy"}}));
+  Retarget("dev/serial/by-id/a", "../../ttyUSB1");
+  EXPECT_TRUE(daemon_->log().Await(
+      "device ID moved to another node resource=example.com/serial device=a "
+      "reason=\"/dev/serial/by-id/a led to /dev/ttyUSB0 (188:0) and leads to /dev/ttyUSB1 (188:1) "
+      "now\""))
+      << daemon_->log().text();
+}
+
+TEST_P(DeviceDiscovery, LogsOnceThatAnExcludeExcludesNothing) {
+  tree_.CharDevice("dev/ttyUSB0");
+  ASSERT_NO_FATAL_FAILURE(Start(Serial("", "  exclude = \"/dev/ttyUSB_CONSOLE\"")));
+  const std::string warning =
+      "exclude has no effect resource=example.com/serial path=/dev/ttyUSB_CONSOLE "
+      "reason=\"it excludes nothing";
+  EXPECT_TRUE(daemon_->log().Await(warning)) << daemon_->log().text();
+  tree_.CharDevice("dev/ttyUSB1");
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+  EXPECT_EQ(daemon_->log().Count(warning), 1U);
+}
+
 TEST_P(DeviceDiscovery, RejectsALinkLoopUntilItIsFixed) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.Link("dev/modems/modem", "../serial/by-id/a");

@@ -23,6 +23,7 @@ class GroupGrant : public Contract {
   void Start(gid_t gid) {
     tree_.CharDevice("dev/ttyUSB0");
     SetGroup("dev/ttyUSB0", gid);
+    ASSERT_EQ(chmod(tree_.path("dev/ttyUSB0").c_str(), 0660), 0);
     StartKubelet();
     StartDaemon(Serial("grant_group = true"));
     ASSERT_TRUE(AwaitServed());
@@ -69,6 +70,18 @@ TEST_P(GroupGrant, NeverGrantsTheGroupOfRoot) {
   EXPECT_THAT(Allocate(), IsEmpty());
   EXPECT_EQ(error_, "");
   EXPECT_FALSE(std::filesystem::exists(tree_.path("cdi")));
+}
+
+TEST_P(GroupGrant, LogsOnceThatTheGroupIsRoot) {
+  Start(0);
+  const std::string note =
+      "device needs attention resource=example.com/serial device=ttyUSB0 "
+      "reason=\"/dev/ttyUSB0: group is root: a container that is not root cannot open it; set the "
+      "group by udev, with this rule";
+  EXPECT_TRUE(daemon_->log().Await(note)) << daemon_->log().text();
+  tree_.CharDevice("dev/ttyUSB1");
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+  EXPECT_EQ(daemon_->log().Count(note), 1U);
 }
 
 TEST_P(GroupGrant, WritesADeletedFileAgain) {
