@@ -107,13 +107,12 @@ void DaemonProcess::AwaitListed(int resources, std::size_t devices) {
   if (!listed) Die("the resources were not listed within a minute; see " + run_.path("log"));
 }
 
-long DaemonProcess::ResidentKib() const {
+long DaemonProcess::StatusKib(std::string_view field) const {
   std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
-  std::string line;
-  while (std::getline(status, line)) {
-    if (line.rfind("VmRSS:", 0) == 0) return std::strtol(line.c_str() + 6, nullptr, 10);
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field)) return std::strtol(line.c_str() + field.size(), nullptr, 10);
   }
-  Die("no VmRSS");
+  Die("no memory in the status of the process");
 }
 
 double DaemonProcess::CpuSeconds() const {

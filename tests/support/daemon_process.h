@@ -50,8 +50,9 @@ class DaemonProcess {
   /// each; exits the program after a minute.
   void AwaitListed(int resources, std::size_t devices);
 
-  /// Resident memory in KiB and CPU time in seconds.
-  long ResidentKib() const;
+  /// Resident memory in KiB, now and at most so far, and CPU time in seconds.
+  long ResidentKib() const { return StatusKib("VmRSS:"); }
+  long PeakKib() const { return StatusKib("VmHWM:"); }
   double CpuSeconds() const;
   /// Waits for the log line with the HTTP address and returns it.
   int Port() const;
@@ -71,6 +72,8 @@ class DaemonProcess {
   static Scrape Get(std::string_view path, int port, bool compressed = false);
 
  private:
+  long StatusKib(std::string_view field) const;
+
   TempTree host_;
   TempTree run_;
   std::unique_ptr<KubeletSim> kubelet_;

@@ -1,11 +1,13 @@
 #include "hooks/disk_check.h"
 
 #include <gmock/gmock.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 
 #include <future>
 #include <optional>
 #include <sstream>
+#include <thread>
 
 #include "hooks/hook_runner.h"
 #include "support/hanging_mount.h"
@@ -136,6 +138,29 @@ TEST_F(DiskInUseTest, NoHookRunsForADiskInUse) {
   }
   EXPECT_EQ(results, 3);
   EXPECT_FALSE(std::filesystem::exists(tree_.path("ran")));
+}
+
+TEST_F(DiskInUseTest, HookMayOpenTheDiskExclusively) {
+  std::ostringstream text;
+  Log log{LogLevel::kDebug, LogFormat::kText, text};
+  HookRunner runner([](Hook, bool, std::chrono::nanoseconds) {}, log, cancellation_, HostRoot());
+  HookCall call = CallFor(Hook::kAllocate, BlockNodeAt(disk_.path()));
+  call.commands[0].argv = {"/usr/sbin/blkdiscard", "--zeroout", disk_.path()};  // opens with O_EXCL
+  std::promise<Status> done;
+  runner.Run(call, [&](const Status& status) { done.set_value(status); });
+  const Status status = done.get_future().get();
+  EXPECT_TRUE(status) << status.error().message;
+}
+
+TEST_F(DiskInUseTest, DiskThatMayNotBeOpenedIsNotChecked) {
+  if (disk_.Mount(disk_.path()).empty()) GTEST_SKIP() << "no program or right to mount";
+  EXPECT_THAT(WhyNot(disk_.path()), HasSubstr("is in use"));
+  std::string as_nobody = "unset";
+  std::thread([&] {
+    setfsuid(65534);  // of this thread and of those that it starts
+    as_nobody = WhyNot(disk_.path());
+  }).join();
+  EXPECT_EQ(as_nobody, "");
 }
 
 TEST_F(DiskCheckTest, MissingNodeAndOneWithoutDeviceAreNotChecked) {

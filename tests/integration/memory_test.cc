@@ -1,13 +1,13 @@
-// Another client writes slices of the driver and the node, as many as it likes. The daemon must not
-// need more memory than its pod has, remove what is not its own, and publish its devices.
+// Whatever the host and other clients of the API server have, the daemon needs less memory than its
+// pod has, and serves its devices.
 //
 // PATCHBAY_FOREIGN_SLICES sets the number of large slices. 700 of them exhaust a pod if they are
 // kept; that takes minutes, as does the test with more slices than are read.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <string>
 
 #include "base/format.h"
@@ -24,12 +24,31 @@ using api_sim::FaultType;
 constexpr long kPodKib = 256L * 1024;
 constexpr std::chrono::minutes kFlood{2};
 
-class ForeignSlices : public testing::Test {
+class Memory : public testing::Test {
  protected:
   void SetUp() override {
     if (kHasAddressSanitizer || kHasThreadSanitizer) {
       GTEST_SKIP() << "a sanitizer needs more memory than a pod has";
     }
+  }
+  /// Waits until the kubelet has a list of at least one device.
+  bool AwaitPlugin(const std::string& resource = "example.com/plugin") {
+    return daemon_.kubelet().Await(
+        [&] {
+          const auto plugin = daemon_.kubelet().View(resource);
+          return plugin && !plugin->devices.empty();
+        },
+        kFlood);
+  }
+
+  DaemonProcess daemon_;
+};
+
+/// Another client writes slices of the driver and the node, as many as it likes.
+class ForeignSlices : public Memory {
+ protected:
+  void SetUp() override {
+    Memory::SetUp();
     daemon_.host().CharDevice("dev/ttyUSB0");
     daemon_.host().CharDevice("dev/ttyACM0");
   }
@@ -86,25 +105,11 @@ class ForeignSlices : public testing::Test {
                         items[0]["spec"]["devices"].size() == 1;
                },
                kFlood) &&
-           daemon_.kubelet().Await(
-               [&] {
-                 const auto plugin = daemon_.kubelet().View("example.com/plugin");
-                 return plugin && plugin->devices.size() == 1;
-               },
-               kFlood);
-  }
-  /// Returns the largest resident memory of the daemon so far.
-  long PeakKib() const {
-    std::ifstream status(Format("/proc/{}/status", daemon_.pid()));
-    for (std::string line; std::getline(status, line);) {
-      if (line.starts_with("VmHWM:")) return std::stol(line.substr(6));
-    }
-    return kPodKib;
+           AwaitPlugin();
   }
 
   const unsigned count_ = FromEnvironment("PATCHBAY_FOREIGN_SLICES", 24);
   std::string last_ = "none";  ///< the slice that was written last
-  DaemonProcess daemon_;
   DraCluster cluster_{daemon_.kubelet_root()};
 };
 
@@ -112,7 +117,7 @@ TEST_F(ForeignSlices, LargeOnesAreRemoved) {
   WriteLarge();
   StartDaemon();
   EXPECT_TRUE(AwaitOwn()) << daemon_.LogTail();
-  EXPECT_LT(PeakKib(), kPodKib);
+  EXPECT_LT(daemon_.PeakKib(), kPodKib);
 }
 
 TEST_F(ForeignSlices, MoreThanAreReadAreRemoved) {
@@ -120,13 +125,13 @@ TEST_F(ForeignSlices, MoreThanAreReadAreRemoved) {
   for (int i = 0; i < 10'001; ++i) Write(Format("slice-{:05}", i), Format("pool-{}", i), 1, 0);
   StartDaemon();
   EXPECT_TRUE(AwaitOwn()) << daemon_.LogTail();
-  EXPECT_LT(PeakKib(), kPodKib);
+  EXPECT_LT(daemon_.PeakKib(), kPodKib);
 }
 
 TEST_F(ForeignSlices, EventsAreNotHeldWhileAWriteIsPending) {
   StartDaemon();
   ASSERT_TRUE(AwaitOwn()) << daemon_.LogTail();
-  const long alone = PeakKib();
+  const long alone = daemon_.PeakKib();
   // The daemon deletes the first one; the response arrives byte by byte while events come.
   cluster_.server().SetFaults(
       {{.type = FaultType::kSlowBody, .times = 0, .verb = api_sim::Verb::kDelete}});
@@ -134,7 +139,26 @@ TEST_F(ForeignSlices, EventsAreNotHeldWhileAWriteIsPending) {
   cluster_.server().SetFaults({});
   EXPECT_TRUE(AwaitOwn()) << daemon_.LogTail();
   // An event has 90 KB of text and takes more than 200 KB when it is read.
-  EXPECT_LT(PeakKib(), std::min(kPodKib, alone + 100L * count_));
+  EXPECT_LT(daemon_.PeakKib(), std::min(kPodKib, alone + 100L * count_));
+}
+
+TEST_F(Memory, ScansOfEverythingEndWhereTheirMemoryDoes) {
+  const std::string long_name(200, 'x');
+  for (int i = 0; i < 10'000; ++i) daemon_.host().Dir(Format("dev/{}/{}-{}", i % 10, i, long_name));
+  daemon_.host().CharDevice("dev/ttyACM0");
+  std::string resources =
+      "[[resource]]\nname = \"example.com/plugin\"\n"
+      "[[resource.match]]\npath = \"/dev/ttyACM*\"\n";
+  for (int i = 0; i < 20; ++i) {
+    resources += Format(
+        "[[resource]]\nname = \"example.com/all-{}\"\n[[resource.match]]\ntype = \"any\"\n{}\n", i,
+        i % 2 == 0 ? "path = \"/dev/**\"" : "regex = \"/dev/.*\"");
+  }
+  daemon_.Start(resources);
+  EXPECT_TRUE(AwaitPlugin()) << daemon_.LogTail();
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(AwaitPlugin(Format("example.com/all-{}", i)));
+  EXPECT_THAT(daemon_.Log(), testing::HasSubstr("this and all that follows is not searched"));
+  EXPECT_LT(daemon_.PeakKib(), kPodKib);
 }
 
 }  // namespace
