@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/format.h"
@@ -39,7 +40,7 @@ DeviceHolders DraService::HoldersOf(const std::string& name, const DriverHolders
 
 struct DraService::ReadResult {
   Result<std::shared_ptr<const ClaimRecords>> records;
-  std::vector<ClaimKey> lost;  ///< claims whose CDI files are not as they should be
+  std::vector<ClaimKey> wrong;  ///< claims whose CDI files are not as they should be
 };
 
 void DraService::ReadClaims() {
@@ -58,14 +59,19 @@ void DraService::ReadClaims() {
                      })](ReadResult result) {
     loop.Post([on_read, result = std::move(result)]() mutable { on_read(result); });
   };
-  ThreadPool::Job job{.work =
-                          [read, store = preparer_->store(), is_first = records_ == nullptr] {
-                            if (is_first) store->RemoveOrphans();
-                            read->emplace(ReadResult{store->Read(), store->FindLost()});
-                          },
-                      .then = [read, post] { post(std::move(**read)); },
-                      .limit = kReadLimit,
-                      .needs_thread = true};
+  std::set<std::string> moved;
+  for (const auto& [uid, why] : preparer_->moved()) moved.insert(uid);
+  ThreadPool::Job job{
+      .work =
+          [read, moved = std::move(moved), store = preparer_->store(),
+           is_first = records_ == nullptr] {
+            if (is_first) store->RemoveOrphans();
+            auto records = store->Read();
+            read->emplace(ReadResult{std::move(records), store->FindWrongFiles(moved)});
+          },
+      .then = [read, post] { post(std::move(**read)); },
+      .limit = kReadLimit,
+      .needs_thread = true};
   job.on_late = [post, text = Format("timed out after {} s; the file system of {} or {} is not "
                                      "responding",
                                      kReadLimit.count(), preparer_->store()->directory(),
@@ -145,10 +151,11 @@ void DraService::OnClaims(const ReadResult& read) {
                       {{"reason", bad.why.message}});
   }
   damaged_ = std::move(damaged);
-  preparer_->Refresh(read.lost);
+  preparer_->Refresh(read.wrong);
   if (records_ == *read.records && had_error.empty()) return;
   const bool is_first = records_ == nullptr;
-  records_ = *read.records;
+  const auto before = std::exchange(records_, *read.records);
+  if (!is_first) RefreshPrepared(*before);
   std::map<std::string, DeviceIds> held = HeldDevices();
   for (auto& [name, served] : resources_) {
     if (is_first && served.devices) RefreshMoved(name, nullptr, *served.devices);
@@ -193,6 +200,19 @@ void DraService::RefreshMoved(const std::string& name, const NamedDevices* befor
     if (is_changed) changed.push_back(claim->claim);
   }
   preparer_->Refresh(changed);
+}
+
+/// Compares the claims that were prepared since `before` was read: their devices can have moved
+/// before their records were there.
+void DraService::RefreshPrepared(const ClaimRecords& before) {
+  const ServedResources resources = Resources();
+  std::vector<ClaimKey> moved;
+  for (const auto& [uid, claim] : records_->claims) {
+    const auto known = before.claims.find(uid);
+    if (known != before.claims.end() && known->second == claim) continue;
+    if (!CompareDevices(*claim, resources).reason.empty()) moved.push_back(claim->claim);
+  }
+  preparer_->Refresh(moved);
 }
 
 /// Computes what the kubelet and the scheduler see of a resource.

@@ -210,13 +210,13 @@ Result<std::vector<PreparedDevice>> ClaimRun::Keep(const PreparedClaim& record) 
   ReportPools(DevicesOf(record));
   const DeviceState state = CompareDevices(record, resources);
   if (!state.reason.empty()) {
-    if (store_.HasCdi(record)) {
+    const bool had_file = store_.HasCdi(record);
+    TRY(store_.RemoveCdi(claim_.uid));
+    if (had_file) {
       WriteLog(LogLevel::kWarning,
-               "devices of a claim are not where they were; removing its CDI "
-               "file",
+               "devices of a claim are not where they were; its CDI file was removed",
                state.reason);
     }
-    TRY(store_.RemoveCdi(claim_.uid));
     return Fail(ErrorKind::kPrecondition, state.reason);
   }
   if (!store_.HasCdi(record)) {

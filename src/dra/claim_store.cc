@@ -133,20 +133,22 @@ bool ClaimStore::HasCdi(const PreparedClaim& record) const {
   return text && *text == record.cdi_file;
 }
 
-std::vector<ClaimKey> ClaimStore::FindLost() {
-  std::vector<ClaimKey> lost;
+std::vector<ClaimKey> ClaimStore::FindWrongFiles(const std::set<std::string>& moved) {
+  std::vector<ClaimKey> wrong;
   const auto records = last();
   const std::string begin = ClaimFileName("");
   const auto files =
       cdi_.FileDirectory::List(begin.substr(0, begin.size() - kRecordEnd.size()), kRecordEnd);
-  if (!records || !files) return lost;
+  if (!records || !files) return wrong;
   for (const auto& [uid, record] : records->claims) {
     if (!record->is_finished || record->boot != boot_) continue;
     const auto file = files->files.find(ClaimFileName(uid));
     const auto size = static_cast<std::int64_t>(record->cdi_file.size());
-    if (file == files->files.end() || file->second.size != size) lost.push_back(record->claim);
+    const bool is_there = file != files->files.end();
+    const bool is_right = moved.contains(uid) ? !is_there : is_there && file->second.size == size;
+    if (!is_right) wrong.push_back(record->claim);
   }
-  return lost;
+  return wrong;
 }
 
 void ClaimStore::RemoveOrphans() {

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,8 +60,9 @@ class ClaimStore {
   }
   bool HasCdi(const PreparedClaim& record) const;
   Status RemoveCdi(const std::string& uid) const { return cdi_.Remove(ClaimFileName(uid)); }
-  /// Returns the claims whose CDI files should be there, and are missing or have another size.
-  std::vector<ClaimKey> FindLost();
+  /// Returns the claims whose CDI files are missing or have another size, or are there although
+  /// the claim is one of `moved`: those whose devices are not where they were.
+  std::vector<ClaimKey> FindWrongFiles(const std::set<std::string>& moved);
   /// Removes the CDI files of claims without a record of this boot.
   void RemoveOrphans();
 

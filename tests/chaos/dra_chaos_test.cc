@@ -234,7 +234,7 @@ class DraChaos : public testing::Test {
       return Format("{} is not allocated: {}", name, allocated.error().message);
     }
     claims_.emplace(name, Claim{claim, resource});
-    return Format("{} for {} of {}: {}", name, count, resource, Prepare(name));
+    return Format("{} {} for {} of {}: {}", name, claim.uid, count, resource, Prepare(name));
   }
   /// Returns "" or the error.
   std::string Prepare(const std::string& name) {
@@ -560,11 +560,17 @@ class DraChaos : public testing::Test {
         }
       }
     }
-    const auto with_file = std::count_if(claims_.begin(), claims_.end(), [&](const auto& entry) {
-      return !entry.second.devices.empty() && !IsAway(entry.second);
-    });
-    if (std::ssize(files) != with_file) {
-      wrong += Format("  {} files for {} claims\n", files.size(), with_file);
+    std::set<std::string> with_file;
+    for (const auto& [name, claim] : claims_) {
+      if (!claim.devices.empty() && !IsAway(claim)) with_file.insert(claim.claim.uid);
+    }
+    for (const std::string& file : files) {
+      const bool is_expected = std::ranges::any_of(
+          with_file, [&](const auto& uid) { return file.find(uid) != std::string::npos; });
+      if (!is_expected) wrong += Format("  unexpected {}\n", file);
+    }
+    if (files.size() != with_file.size()) {
+      wrong += Format("  {} files for {} claims\n", files.size(), with_file.size());
     }
     for (const auto& [name, claim] : claims_) {
       if (IsAway(claim)) continue;

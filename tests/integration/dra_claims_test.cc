@@ -68,6 +68,26 @@ class DraClaimsOfDaemon : public Dra {
               0);
   }
   /// Starts the daemon, and creates a claim for one device.
+  /// Returns kDraSerial with a device whose path MoveLink leads to another node.
+  std::string ByLink() {
+    tree_.Link("dev/by-id/one", "../ttyUSB0");
+    std::string by_link(kDraSerial);
+    const std::string path = "/dev/ttyUSB*";
+    return by_link.replace(by_link.find(path), path.size(), "/dev/by-id/*");
+  }
+  void MoveLink() {
+    tree_.Link("dev/new", "../ttyUSB1");
+    std::filesystem::rename(tree_.path("dev/new"), tree_.path("dev/by-id/one"));
+  }
+  std::string Text(const std::string& file) const {
+    std::ostringstream text;
+    text << std::ifstream(tree_.path(file)).rdbuf();
+    return text.str();
+  }
+  void Place(const std::string& file, const std::string& text) {
+    tree_.File("new", text);
+    std::filesystem::rename(tree_.path("new"), tree_.path(file));
+  }
   SimClaim StartWithClaim(std::string_view resources) {
     StartDaemon(resources);
     EXPECT_TRUE(daemon_->AwaitReady());
@@ -246,9 +266,7 @@ TEST_F(DraClaimsOfDaemon, AfterARebootAClaimHasNoFileUntilItIsPreparedAgain) {
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   ASSERT_TRUE(daemon_->Stop());
   const std::string file = Format("plugins/patchbay.dev/claims/claim_{}.json", claim.uid);
-  std::ostringstream text;
-  text << std::ifstream(tree_.path(file)).rdbuf();
-  auto record = RecordFromJson(text.str(), claim.uid);
+  auto record = RecordFromJson(Text(file), claim.uid);
   ASSERT_TRUE(record) << record.error().message;
   record->boot = "the former one";
   tree_.File(file, RecordToJson(*record));
@@ -281,17 +299,12 @@ TEST_F(DraClaimsOfDaemon, ADeviceThatVanishesWhileTheDaemonDoesNotRunLeavesNoFil
 
 /// As an adapter does that is unplugged and gets another node while a container has it.
 TEST_F(DraClaimsOfDaemon, AMovedDeviceOfAClaimIsTaintedAndUnhealthyUntilItIsReleased) {
-  tree_.Link("dev/by-id/one", "../ttyUSB0");
-  std::string by_link(kDraSerial);
-  const std::string path = "/dev/ttyUSB*";
-  by_link.replace(by_link.find(path), path.size(), "/dev/by-id/*");
-  const SimClaim claim = StartWithClaim(by_link);
+  const SimClaim claim = StartWithClaim(ByLink());
   const std::vector<std::string> healthy = Published();
   ASSERT_EQ(healthy.size(), 1U);
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   ASSERT_EQ(Files(), 1U);
-  tree_.Link("dev/new", "../ttyUSB1");
-  std::filesystem::rename(tree_.path("dev/new"), tree_.path("dev/by-id/one"));
+  MoveLink();
   EXPECT_TRUE(AwaitPublished({healthy[0] + " NoSchedule"}));
   EXPECT_TRUE(kubelet_->Await(
       [&] {
@@ -303,6 +316,25 @@ TEST_F(DraClaimsOfDaemon, AMovedDeviceOfAClaimIsTaintedAndUnhealthyUntilItIsRele
   EXPECT_EQ(Files(), 0U) << "a container that restarts would get the former node";
   ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
   EXPECT_TRUE(AwaitPublished(healthy));
+}
+
+/// As another instance does that began before the device moved.
+TEST_F(DraClaimsOfDaemon, FilesOfADeviceThatHadMovedBeforeAreRemoved) {
+  const SimClaim claim = StartWithClaim(ByLink());
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  const std::string record = Format("plugins/patchbay.dev/claims/claim_{}.json", claim.uid);
+  const std::string cdi = Format("cdi/patchbay.dev-claim_{}.json", claim.uid);
+  const std::string record_text = Text(record), cdi_text = Text(cdi);
+  ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
+  MoveLink();
+  ASSERT_TRUE(daemon_->log().Await("device ID moved to another node"));
+  Place(record, record_text);
+  Place(cdi, cdi_text);
+  EXPECT_TRUE(daemon_->log().Await("devices of a claim are not where they were"));
+  EXPECT_EQ(Files(), 0U);
+  Place(cdi, cdi_text);
+  EXPECT_TRUE(daemon_->log().Await("devices of a claim are not where they were", 2));
+  EXPECT_EQ(Files(), 0U);
 }
 
 TEST_F(DraClaimsOfDaemon, TheFirstClaimOfAPrivateNodeIsLogged) {

@@ -231,11 +231,13 @@ TEST_F(ClaimPreparerFilesTest, FindsLostFilesAndWritesThemAgain) {
   ASSERT_EQ(ErrorOf("mine"), "prepared");
   const std::string file = TextOf(FileOf("mine"));
   ASSERT_TRUE(preparer_->store()->Read());
-  EXPECT_THAT(preparer_->store()->FindLost(), IsEmpty());
+  EXPECT_THAT(preparer_->store()->FindWrongFiles({}), IsEmpty());
+  EXPECT_THAT(preparer_->store()->FindWrongFiles({Key("mine").uid}), ElementsAre(Key("mine")));
   for (const bool is_damaged : {false, true}) {
     tree_.Remove("cdi/" + FileOf("mine"));
+    EXPECT_THAT(preparer_->store()->FindWrongFiles({Key("mine").uid}), IsEmpty());
     if (is_damaged) tree_.File("cdi/" + FileOf("mine"), "{");
-    const auto lost = preparer_->store()->FindLost();
+    const auto lost = preparer_->store()->FindWrongFiles({});
     EXPECT_THAT(lost, ElementsAre(Key("mine")));
     preparer_->Refresh(lost);
     ASSERT_TRUE(loop_.RunUntil([&] { return TextOf(FileOf("mine")) == file; }));
