@@ -407,7 +407,7 @@ TEST_F(SlicePublisherTest, AChangeInADisputeIsPublishedWithTheNextCorrection) {
     edit(Format("x{}", waited.count()));
     Set(PoolOf({Format("b{}", waited.count())}));
     Pass(seconds(1));
-    EXPECT_THAT(Writes(), SizeIs(before)) << "after " << waited.count() << " s";
+    ASSERT_THAT(Writes(), SizeIs(before)) << "after " << waited.count() << " s";
   }
   Pass(seconds(1));
   EXPECT_THAT(api_.Devices(), ElementsAre("b29"));
