@@ -146,9 +146,9 @@ void SliceStore::OnWritten(PublishedSlice slice) {
   Put(std::move(slice));
 }
 
+/// Of a slice that is not known any more, the event has arrived: another client deleted it first.
 void SliceStore::OnDeleted(const SliceKey& key) {
-  written_[key.name].clear();
-  Take(key.name);
+  if (Take(key.name)) written_[key.name].clear();
 }
 
 }  // namespace patchbay

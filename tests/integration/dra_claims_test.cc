@@ -27,6 +27,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class DraClaimsOfDaemon : public Dra {
  protected:
@@ -259,6 +260,33 @@ TEST_F(DraClaimsOfDaemon, ADirectoryOfClaimsThatHangsIsReportedAndReadAgain) {
   EXPECT_THAT(Published(), IsEmpty()) << "devices of claims could be missing in the pool";
   hang.reset();
   EXPECT_TRUE(daemon_->AwaitReady());
+}
+
+/// Those of claims and of sockets. A restart of the process would not help, so /healthz succeeds.
+TEST_F(DraClaimsOfDaemon, DirectoriesThatHangDoNotAffectDevicePlugins) {
+  ASSERT_NO_FATAL_FAILURE(StartPluginSide());
+  tree_.Dir("cdi");
+  tree_.Dir("plugins/patchbay.dev");
+  const HangingMount cdi(tree_.path("cdi"));
+  const HangingMount data(tree_.path("plugins/patchbay.dev"));
+  if (!data.why_not().empty()) GTEST_SKIP() << data.why_not();
+  // Shorter than the time after which the directory of sockets is reported.
+  constexpr std::chrono::seconds kLimit{5};
+  const RunningDaemon::Settings settings{
+      .progress_limits = {.server = kLimit, .directory = kLimit},
+      .cluster = ClusterConfigFrom({.server = server_->url()}, PlainHttp::kOnLoopback)};
+  daemon_ = std::make_unique<RunningDaemon>(
+      tree_, std::string(kDraSerial) + Resource("example.com/plugin", "/dev/ttyUSB*"), settings);
+  EXPECT_TRUE(cdi.AwaitHang(kPatience) && data.AwaitHang(kPatience));
+  EXPECT_TRUE(daemon_->log().Await("cannot read the records of claims"));
+  EXPECT_TRUE(daemon_->AwaitUnready(Format(
+      "example.com/serial is not served: {} or {} is not responding; check the file systems there",
+      tree_.path("plugins/patchbay.dev"), tree_.path("plugins_registry"))))
+      << daemon_->log().text();
+  EXPECT_THAT(daemon_->Get("/readyz").body, Not(HasSubstr("example.com/plugin")));
+  EXPECT_TRUE(plugin_side_->Admit("pod-1", "container", "example.com/plugin", 1));
+  const HttpAnswer health = daemon_->Get("/healthz");
+  EXPECT_EQ(health.status, 200) << health.body;
 }
 
 TEST_F(DraClaimsOfDaemon, AfterARebootAClaimHasNoFileUntilItIsPreparedAgain) {

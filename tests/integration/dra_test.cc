@@ -5,7 +5,11 @@
 #include <gmock/gmock.h>
 #include <sys/prctl.h>
 
+#include <cstdlib>
+
 #include "base/format.h"
+#include "integration/program.h"
+#include "support/dra_cluster.h"
 
 namespace patchbay::test {
 namespace {
@@ -283,6 +287,20 @@ TEST_F(Dra, AConfigurationInAPodNamesNoOtherApiServer) {
   EXPECT_TRUE(daemon_->log().Await("need a restart to take effect"));
   EXPECT_TRUE(daemon_->AwaitReady());
   EXPECT_THAT(Slices(), SizeIs(1));
+}
+
+TEST_F(Dra, AFlagLetsAConfigurationInAPodNameAnotherApiServer) {
+  kubelet_.reset();  // the cluster has its own
+  DraCluster cluster(tree_.path());
+  const auto enter_pod = [] {
+    return setenv("KUBERNETES_SERVICE_HOST", "10.9.9.9", 1) == 0 &&
+           setenv("KUBERNETES_SERVICE_PORT", "6443", 1) == 0;
+  };
+  const Process process(tree_, tree_.path("kubelet"),
+                        cluster.DaemonKeys() + std::string(kDraSerial), enter_pod,
+                        "--allow-other-server");
+  EXPECT_TRUE(cluster.server().Await([&] { return cluster.CountPublished() == 2; }, kPatience))
+      << process.log();
 }
 
 TEST_F(Dra, SharedDevicesNeedAnApiServerThatKeepsThem) {

@@ -43,10 +43,11 @@ inline void DisableLeakDetection() {
 /// `patchbay run` as a separate process. Its log is "log" in the tree.
 class Process {
  public:
-  /// `enter` runs in the child first; the exit code is 99 if it fails.
+  /// `enter` runs in the child first; the exit code is 99 if it fails. `flag` is a further one of
+  /// the command line.
   Process(
       TempTree& tree, const std::string& kubelet_dir, std::string_view resources,
-      const std::function<bool()>& enter = [] { return true; }) {
+      const std::function<bool()>& enter = [] { return true; }, const char* flag = nullptr) {
     tree.File(
         "config/test.toml",
         Format("[daemon]\nlisten = \"127.0.0.1:0\"\nkubelet_dir = \"{}\"\nhost_root = \"{}\"\n"
@@ -54,7 +55,7 @@ class Process {
                kubelet_dir, tree.path(), resources));
     log_ = tree.path("log");
     const std::string config = tree.path("config");
-    const char* const argv[] = {PATCHBAY_BINARY, "run", "--config", config.c_str(), nullptr};
+    const char* const argv[] = {PATCHBAY_BINARY, "run", "--config", config.c_str(), flag, nullptr};
     pid_ = fork();
     if (pid_ != 0) return;
     const int log = open(log_.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <atomic>
 #include <fstream>
 #include <future>
+#include <semaphore>
 
 #include "base/format.h"
 #include "unit/dra/claim_preparer_fixture.h"
@@ -422,6 +424,56 @@ TEST_F(ClaimPreparerTest, RefusesMoreClaimsThanItProcessesAtOnce) {
   EXPECT_THAT(old.error().message, HasSubstr("default/old: 256 claims are processed already"));
   EXPECT_EQ(ErrorOf("mine"), "prepared");
   EXPECT_TRUE(Unprepare("old"));
+}
+
+/// A canceled call does not end its runs, which keep their threads and devices.
+TEST_F(ClaimPreparerTest, RunsThatNoCallAwaitsCountUntilTheyEnd) {
+  struct Gate {
+    std::counting_semaphore<> steps{0};
+    std::atomic<bool> is_open = false;  ///< otherwise a run ends at its first step
+  };
+  const auto gate = std::make_shared<Gate>();
+  preparer_->Close();
+  preparer_ = Make([gate](std::string_view) {
+    if (!gate->is_open) gate->steps.acquire();
+    return gate->is_open.load();
+  });
+  std::size_t ended = 0;
+  on_ended_ = [&] { ++ended; };
+  std::vector<ClaimKey> keys;
+  for (std::size_t i = 0; i < ClaimPreparer::kMaxClaims; ++i) {
+    keys.push_back(Key(Format("gone-{}", i)));
+  }
+  Allocate("mine", "a");
+  const ClaimCall call = Call();
+  bool is_answered = false;
+  preparer_->Prepare(keys, call, [&](const ClaimResults&) { is_answered = true; });
+  loop_.Advance(call.deadline - loop_.Now());
+  ASSERT_TRUE(is_answered);
+  EXPECT_EQ(ended, 0U);
+  const auto prepare = [&](const std::string& name, std::optional<ClaimResults>& results) {
+    preparer_->Prepare({Key(name)}, Call(), [&](ClaimResults got) { results = std::move(got); });
+    loop_.RunPosted();
+  };
+  std::optional<ClaimResults> refused;
+  prepare("mine", refused);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->at(Key("mine").uid).error().message,
+            "ResourceClaim default/mine: 256 claims are processed already; the kubelet will try "
+            "again");
+
+  gate->steps.release();
+  ASSERT_TRUE(loop_.RunUntil([&] { return ended == 1; }));
+  std::optional<ClaimResults> accepted;
+  std::optional<ClaimResults> also_refused;
+  prepare("mine", accepted);
+  prepare("second", also_refused);
+  EXPECT_FALSE(accepted);
+  EXPECT_TRUE(also_refused) << "only one run has ended";
+  gate->is_open = true;
+  gate->steps.release(ClaimPreparer::kMaxThreads);
+  ASSERT_TRUE(loop_.RunUntil([&] { return accepted.has_value(); }));
+  EXPECT_TRUE(accepted->at(Key("mine").uid));
 }
 
 }  // namespace

@@ -391,6 +391,29 @@ TEST_F(SlicePublisherTest, OverwritesAnotherClientMoreAndMoreSlowly) {
   EXPECT_THAT(api_.Devices(), ElementsAre("a"));
 }
 
+/// Otherwise changes of the daemon would be a way around the pause, or never be published.
+TEST_F(SlicePublisherTest, AChangeInADisputeIsPublishedWithTheNextCorrection) {
+  Publish(PoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  const auto edit = [&](const std::string& device) {
+    api_.Edit(OnlySlice(), [&](auto& slice) { slice["spec"]["devices"][0]["name"] = device; });
+  };
+  for (int i = 0; i < 8; ++i) {
+    edit("x");
+    ASSERT_TRUE(AwaitDevices({"a"}));
+  }
+  const std::size_t before = Writes().size();
+  for (auto waited = seconds(1); waited < SlicePublisher::kMaxCorrection; ++waited) {
+    edit(Format("x{}", waited.count()));
+    Set(PoolOf({Format("b{}", waited.count())}));
+    Pass(seconds(1));
+    ASSERT_THAT(Writes(), SizeIs(before)) << "after " << waited.count() << " s";
+  }
+  Pass(seconds(1));
+  EXPECT_THAT(api_.Devices(), ElementsAre("b29"));
+  EXPECT_THAT(Writes(), SizeIs(before + 1));
+}
+
 /// In a rolling update, the other process may have a configuration without the resource.
 TEST_F(SlicePublisherTest, ReplacesDeletedSlicesMoreAndMoreSlowlyAfterATime) {
   Publish(PoolOf({"a"}));
@@ -565,6 +588,30 @@ TEST_F(SlicePublisherTest, SlicesOfOthersThatComeBackAtOnceDoNotHoldUpAChange) {
   EXPECT_GT(deletions, 2);
   EXPECT_GE(deletions_before, 0) << "not written";
   EXPECT_LT(deletions_before, 10);
+}
+
+TEST_F(SlicePublisherTest, APoolOfOthersThatComesBackDuringItsDeletionIsDeletedAgain) {
+  Publish(PoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  const auto own = *api_.slices().begin();
+  auto foreign = own.second;
+  foreign["spec"]["pool"]["name"] = "node-1/example.com/other";
+  for (int i = 0; i < 3; ++i) api_.Add(Format("foreign-{}", i), foreign);
+  int deletions = 0;
+  api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
+    if (request.method() != boost::beast::http::verb::delete_) return std::nullopt;
+    ++deletions;
+    if (deletions == 1) api_.Delete("foreign-2");
+    if (deletions == 2) api_.Add("foreign-0", foreign);
+    if (deletions != 3) return std::nullopt;
+    // The response is older than the slice.
+    api_.Add("foreign-2", foreign);
+    return JsonReply(404, R"({"kind":"Status","code":404,"reason":"NotFound"})");
+  };
+  Pass(SlicePublisher::kUnknownPoolLimit + seconds(5));
+  EXPECT_EQ(deletions, 5);
+  EXPECT_THAT(api_.slices(), ElementsAre(own)) << "only our slice is left, unchanged";
+  EXPECT_TRUE(publisher_->StateOf(kSerialPool).is_current);
 }
 
 TEST_F(SlicePublisherTest, ManySlicesOfOthersInAPoolDoNotHoldUpAChange) {

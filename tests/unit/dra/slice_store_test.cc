@@ -110,6 +110,15 @@ TEST_F(SliceStoreTest, DoesNotBringBackADeletedSlice) {
   EXPECT_THAT(Shown(), IsEmpty());
 }
 
+/// Our deletion found nothing, and no event follows.
+TEST_F(SliceStoreTest, ASliceThatOthersDeletedFirstCanComeBack) {
+  Apply(WatchEventType::kAdded, Object("a", "1"));
+  Apply(WatchEventType::kDeleted, Object("a", "2"));
+  store_.OnDeleted({"a", "u-a", "1"});
+  EXPECT_TRUE(Apply(WatchEventType::kAdded, Object("a", "3")));
+  EXPECT_THAT(Shown(), ElementsAre("a@3:a"));
+}
+
 TEST_F(SliceStoreTest, SeesThatAnotherClientDeletedAnOwnSlice) {
   store_.OnWritten(Slice("a", "9"));
   EXPECT_TRUE(Apply(WatchEventType::kDeleted, Object("a", "10")));
