@@ -1,5 +1,5 @@
-// The daemon needs less memory than its pod has, regardless of what the host and other clients of the
-// API server have, and serves its devices.
+// The daemon needs less memory than its pod has, regardless of what the host and other clients of
+// the API server have, and serves its devices.
 //
 // PATCHBAY_FOREIGN_SLICES sets the number of large slices. 700 of them exhaust a pod if they are
 // kept; that takes minutes, as does the test with more slices than are read.
