@@ -19,8 +19,7 @@ class CdiDirectory : public FileDirectory {
  public:
   explicit CdiDirectory(std::string path);
 
-  /// Makes the content of a file equal to the spec, durably. Fails as WriteText does, and with
-  /// kInvalid for an invalid spec.
+  /// Makes the content of a file equal to the spec, durably. Fails as WriteText and CdiToJson do.
   Status Write(const std::string& name, const CdiSpec& spec) const;
 
   /// Fails with kNotFound if the file or the directory does not exist, and with kInvalid if the

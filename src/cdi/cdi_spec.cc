@@ -1,77 +1,18 @@
-// Both directions validate with CheckCdiSpec, so that a damaged or foreign file is never believed
-// to be ours. The rules for names and paths are those of model/validators.h.
-
 #include "cdi/cdi_spec.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
-#include "base/path.h"
-#include "cdi/cdi_reader.h"
-#include "model/validators.h"
+#include "base/json.h"
 
 namespace patchbay {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kMaxClass = 63;
-
-Failure NotValid(std::string_view what, std::string_view value, std::string_view why) {
-  return Fail(ErrorKind::kInvalid,
-              Format("{} \"{}\" of a CDI file {}", what, Printable(Truncate(value, 100)), why));
-}
-
-Status CheckText(std::string_view what, std::string_view text) {
-  if (IsUtf8(text) && text.find('\0') == std::string_view::npos) return {};
-  return NotValid(what, text, "is not text");
-}
-
-Status CheckPath(std::string_view what, const std::string& path) {
-  if (IsShortestPath(path) && IsUtf8(path)) return {};
-  return NotValid(what, path, "is not an absolute path without \".\" and \"..\"");
-}
-
-Status CheckPermissions(std::string_view permissions) {
-  for (const std::string_view valid : {"r", "w", "m", "rw", "rm", "wm", "rwm"}) {
-    if (permissions == valid) return {};
-  }
-  return NotValid("the permissions", permissions, "are not a combination of r, w and m");
-}
-
-Status CheckEdits(const CdiEdits& edits) {
-  for (const auto& [name, value] : edits.env) {
-    if (const auto problem = ProblemWithEnvName(LiteralShape(name))) {
-      return NotValid("the environment variable", name, "is not valid: " + problem->message);
-    }
-    TRY(CheckText("the environment variable", value));
-  }
-  for (const CdiDeviceNode& node : edits.device_nodes) {
-    TRY(CheckPath("the path", node.path));
-    if (!node.host_path.empty()) TRY(CheckPath("the host path", node.host_path));
-    TRY(CheckPermissions(node.permissions));
-    if (node.type != 0 && node.type != 'c' && node.type != 'b') {
-      return NotValid("the type", std::string(1, node.type), "is not c or b");
-    }
-    if (node.mode > 0777) {
-      return NotValid("the file mode", std::to_string(node.mode), "has more than permissions");
-    }
-  }
-  for (const CdiMount& mount : edits.mounts) {
-    TRY(CheckPath("the host path", mount.host_path));
-    TRY(CheckPath("the path", mount.container_path));
-    for (const std::string& option : mount.options) TRY(CheckText("the mount option", option));
-  }
-  if (std::ranges::count(edits.additional_gids, 0U) > 0) {
-    return Fail(ErrorKind::kInvalid, "a CDI file cannot grant group 0");
-  }
-  return {};
-}
 
 Json EditsToJson(const CdiEdits& edits) {
   Json json = Json::object();
@@ -101,6 +42,36 @@ Json EditsToJson(const CdiEdits& edits) {
   return json;
 }
 
+/// The functions that read throw an exception of nlohmann for any other JSON.
+CdiDeviceNode NodeFrom(const nlohmann::json& json) {
+  CdiDeviceNode node{.path = json.at("path"),
+                     .host_path = json.value("hostPath", ""),
+                     .permissions = json.at("permissions")};
+  if (!json.contains("type")) return node;
+  node.type = json.at("type").get_ref<const std::string&>().c_str()[0];
+  node.major = json.at("major");
+  node.minor = json.at("minor");
+  node.mode = json.at("fileMode");
+  node.uid = json.at("uid");
+  node.gid = json.at("gid");
+  return node;
+}
+
+CdiEdits EditsFrom(const nlohmann::json& json) {
+  const auto list = [&](const char* key) { return json.value(key, nlohmann::json::array()); };
+  CdiEdits edits{.additional_gids = list("additionalGids")};
+  for (const std::string text : list("env")) {
+    const auto equals = text.find('=');
+    edits.env.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  for (const auto& node : list("deviceNodes")) edits.device_nodes.push_back(NodeFrom(node));
+  for (const auto& mount : list("mounts")) {
+    edits.mounts.push_back({mount.at("hostPath"), mount.at("containerPath"),
+                            mount.value("options", std::vector<std::string>())});
+  }
+  return edits;
+}
+
 }  // namespace
 
 std::string QualifiedCdiName(std::string_view kind, std::string_view device) {
@@ -118,7 +89,6 @@ std::string_view CdiVersionOf(const CdiSpec& spec) {
   }
   for (const CdiDevice& device : spec.devices) {
     if (!device.name.empty() && IsDigit(device.name.front())) needs("0.5.0");
-    if (!device.annotations.empty()) needs("0.6.0");
     if (!device.edits.additional_gids.empty()) needs("0.7.0");
     for (const CdiDeviceNode& node : device.edits.device_nodes) {
       if (!node.host_path.empty()) needs("0.5.0");
@@ -127,53 +97,31 @@ std::string_view CdiVersionOf(const CdiSpec& spec) {
   return version;
 }
 
-Status CheckCdiSpec(const CdiSpec& spec) {
-  if (spec.devices.empty()) return Fail(ErrorKind::kInvalid, "a CDI file needs a device");
-  std::set<std::string_view> names;
-  for (const CdiDevice& device : spec.devices) {
-    const std::string name = QualifiedCdiName(spec.kind, device.name);
-    if (const auto problem = ProblemWithCdiName(LiteralShape(name))) {
-      return NotValid("the name", name, "is not valid: " + problem->message);
-    }
-    if (!names.insert(device.name).second) return NotValid("the name", name, "occurs twice");
-    for (const auto& [key, value] : device.annotations) {
-      if (const auto problem = ProblemWithAnnotationKey(LiteralShape(key))) {
-        return NotValid("the annotation", key, "is not valid: " + problem->message);
-      }
-      TRY(CheckText("the annotation", value));
-    }
-    TRY(CheckEdits(device.edits));
-  }
-  if (spec.kind.size() - spec.kind.find('/') - 1 > kMaxClass) {
-    return NotValid("the kind", spec.kind, "has a class of more than 63 bytes");
-  }
-  return {};
-}
-
 Result<std::string> CdiToJson(const CdiSpec& spec) {
-  TRY(CheckCdiSpec(spec));
   Json json = {{"cdiVersion", CdiVersionOf(spec)}, {"kind", spec.kind}};
   for (const CdiDevice& device : spec.devices) {
     Json out = {{"name", device.name}};
-    if (!device.annotations.empty()) out["annotations"] = device.annotations;
     out["containerEdits"] = EditsToJson(device.edits);
     json["devices"].push_back(std::move(out));
   }
-  std::string text = json.dump(2) + "\n";
+  // All of it is UTF-8; replacing is better than an exception if it ever is not.
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   if (text.size() <= kMaxCdiBytes) return text;
   return Fail(ErrorKind::kInvalid,
               Format("a CDI file of {} bytes exceeds the limit of {}", text.size(), kMaxCdiBytes));
 }
 
 Result<CdiSpec> CdiFromJson(std::string_view json) {
-  if (json.size() > kMaxCdiBytes) {
-    return Fail(ErrorKind::kInvalid, "the CDI file exceeds the size limit");
+  const auto file = TRY(ParseJson(json, {.bytes = kMaxCdiBytes}));
+  try {
+    CdiSpec spec{.kind = file.at("kind"), .devices = {}};
+    for (const auto& device : file.at("devices")) {
+      spec.devices.push_back({device.at("name"), EditsFrom(device.at("containerEdits"))});
+    }
+    return spec;
+  } catch (const nlohmann::json::exception& problem) {
+    return Fail(ErrorKind::kInvalid, Printable(problem.what()));
   }
-  std::string version;
-  CdiSpec spec = TRY(ReadCdiSpec(json, version));
-  TRY(CheckCdiSpec(spec));
-  if (version == CdiVersionOf(spec)) return spec;
-  return NotValid("the version", version, "is not the one of its fields");
 }
 
 }  // namespace patchbay

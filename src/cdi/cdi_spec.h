@@ -47,7 +47,6 @@ struct CdiEdits {
 
 struct CdiDevice {
   std::string name;
-  std::map<std::string, std::string> annotations = {};
   CdiEdits edits = {};
   bool operator==(const CdiDevice&) const = default;
 };
@@ -68,15 +67,12 @@ std::string QualifiedCdiName(std::string_view kind, std::string_view device);
 /// whole file if its version is lower, or higher than the runtime knows.
 std::string_view CdiVersionOf(const CdiSpec& spec);
 
-/// Fails with kInvalid if a runtime would reject the spec, or if a name, path or text is not valid.
-Status CheckCdiSpec(const CdiSpec& spec);
-
-/// Returns the text of the file; equal specs have equal texts. Fails like CheckCdiSpec, and if the
-/// text is longer than kMaxCdiBytes.
+/// Returns the text of the file; equal specs have equal texts. Names, paths and texts are those of
+/// a response of Allocate, which are valid. Fails with kInvalid if the text is longer than
+/// kMaxCdiBytes.
 Result<std::string> CdiToJson(const CdiSpec& spec);
 
-/// Parses the text of a file. Fails with kInvalid for any text that CdiToJson cannot have written
-/// but for spaces and the order of members: unknown fields, wrong types, other versions.
+/// Reads a text of CdiToJson. Fails with kInvalid for one that lacks a member or has a wrong type.
 Result<CdiSpec> CdiFromJson(std::string_view json);
 
 }  // namespace patchbay

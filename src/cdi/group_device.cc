@@ -14,7 +14,7 @@ std::string GroupDeviceName(std::uint32_t gid) {
 }
 
 Status WriteGroupDevice(const CdiDirectory& directory, std::uint32_t gid) {
-  const CdiDevice device{DeviceOf(gid), {}, {.additional_gids = {gid}}};
+  const CdiDevice device{DeviceOf(gid), {.additional_gids = {gid}}};
   return directory.Write(CdiFileName(kGroupKind, device.name), {std::string(kGroupKind), {device}});
 }
 

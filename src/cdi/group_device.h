@@ -18,7 +18,7 @@ inline constexpr std::string_view kGroupKind = "patchbay.dev/group";
 /// Returns "patchbay.dev/group=gid-20".
 std::string GroupDeviceName(std::uint32_t gid);
 
-/// Writes the file of a group, see CdiDirectory::Write. Fails with kInvalid for group 0.
+/// Writes the file of a group, see CdiDirectory::Write. The group is not 0.
 Status WriteGroupDevice(const CdiDirectory& directory, std::uint32_t gid);
 
 }  // namespace patchbay

@@ -35,7 +35,7 @@ struct ClaimSpec {
 /// units of each request of the plan. The name of a device has the UID of the claim and a hash of
 /// what it means, so it never gets another meaning. Fails with kInvalid if the parameters of the
 /// claim set a variable that the resource sets, if a container cannot have two of its requests, or
-/// if the file would not be valid.
+/// if the file would be too large.
 Result<ClaimSpec> MakeClaimSpec(std::string_view driver, const ClaimPlan& plan,
                                 std::span<const ContainerResponse> responses);
 
