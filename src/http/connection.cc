@@ -23,7 +23,6 @@
 
 #include "base/format.h"
 #include "http/gzip.h"
-#include "http/listen.h"
 #include "os/thread_limit.h"
 
 namespace patchbay {
@@ -103,18 +102,6 @@ auto Guarded(const Make& make, std::string_view path, Log& log) -> decltype(make
 
 }  // namespace
 
-Connection* ConnectionContext::LongestIdle() const {
-  const auto now = std::chrono::steady_clock::now();
-  Connection* longest_busy = nullptr;
-  for (Connection* connection : open) {
-    if (connection->is_new(now)) continue;
-    if (!connection->busy()) return connection;
-    if (longest_busy == nullptr) longest_busy = connection;
-  }
-  if (longest_busy != nullptr) return longest_busy;
-  return open.empty() ? nullptr : open.front();
-}
-
 void ConnectionContext::LimitSending(const Connection& newest) {
   std::size_t total = 0, largest = 0;
   for (const Connection* connection : open) {
@@ -132,7 +119,6 @@ void ConnectionContext::LimitSending(const Connection& newest) {
 
 Connection::Connection(tcp::socket socket, ConnectionContext& context)
     : stream_(std::move(socket)), context_(context), buffer_(2 * context.limits.header_bytes) {
-  CloseOnExec(stream_.socket().native_handle());
   error_code ignored;
   stream_.socket().set_option(tcp::no_delay(true), ignored);
   place_ = context_.open.insert(context_.open.end(), this);
@@ -147,7 +133,6 @@ void Connection::Close() {
 }
 
 void Connection::AwaitRequest() {
-  busy_ = false;
   stream_.expires_after(context_.limits.idle);
   stream_.async_read_some(buffer_.prepare(1024),
                           [self = shared_from_this()](const error_code& error, std::size_t size) {
@@ -158,7 +143,6 @@ void Connection::AwaitRequest() {
 }
 
 void Connection::ReadHeader() {
-  busy_ = false;
   parser_.emplace();
   parser_->header_limit(static_cast<std::uint32_t>(context_.limits.header_bytes));
   parser_->body_limit(0);
@@ -177,7 +161,6 @@ void Connection::OnHeader(const error_code& error) {
     return status == 0 ? Close() : Refuse(status);
   }
   context_.open.splice(context_.open.end(), context_.open, place_);
-  has_sent_request_ = true;
   // A coding that is not understood hides where the request ends.
   if (header.count(http::field::transfer_encoding) > 0 && !parser_->chunked()) return Refuse(501);
   // Bodies are not read, so the next request on the connection cannot be found after one.
@@ -212,7 +195,6 @@ void Connection::Answer(const HttpRequest& request, bool keep_alive) {
 }
 
 void Connection::AnswerLater(SlowHttpResponse make, std::string path, bool keep_alive) {
-  busy_ = true;
   ++context_.waiting;
   // The slow thread passes its reference back: it must not destroy the connection.
   const bool runs = context_.run_slow([self = shared_from_this(), make = std::move(make),
@@ -238,7 +220,6 @@ void Connection::Refuse(int status) {
 
 void Connection::Send(HttpResponse response, bool keep_alive) {
   const auto& request = parser_->get();
-  busy_ = true;
   if (request.method() != http::verb::head) sending_ = response.body.size();
   context_.LimitSending(*this);
   const unsigned version = request.version() == 10 ? 10 : 11;
@@ -263,7 +244,6 @@ void Connection::Send(HttpResponse response, bool keep_alive) {
 }
 
 void Connection::OnSent(bool keep_alive) {
-  busy_ = false;
   sending_ = 0;
   if (place_ == context_.open.end()) return;
   if (keep_alive) return buffer_.size() > 0 ? ReadHeader() : AwaitRequest();

@@ -5,7 +5,6 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <chrono>
 #include <functional>
 #include <list>
 #include <memory>
@@ -27,12 +26,9 @@ struct ConnectionContext {
   Log& log;
   /// Runs a function later, on the slow thread. Returns false if there is no such thread.
   std::function<bool(std::function<void()>)> run_slow;
-  std::list<Connection*> open{};  ///< least recently used first
+  std::list<Connection*> open{};  ///< by the time of the last request, or of the connection
   std::size_t waiting = 0;        ///< requests that wait for a slow response
 
-  /// Returns the connection whose end does the least harm; null if there is none. A new connection
-  /// is the last choice: it may be a probe of the kubelet.
-  Connection* LongestIdle() const;
   /// Closes the connections that have been receiving their response longest, but not `newest`,
   /// until the unsent bytes are within the limit.
   void LimitSending(const Connection& newest);
@@ -51,12 +47,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Start() { ReadHeader(); }
   /// Closes the connection now; no handler is called for it after that.
   void Close();
-  /// Returns true while a response is being made or sent.
-  bool busy() const { return busy_; }
-  /// Returns true while the client may still be about to send its first request.
-  bool is_new(std::chrono::steady_clock::time_point now) const {
-    return !has_sent_request_ && now - accepted_ < context_.limits.first_request;
-  }
   /// Returns the size in bytes of the body being sent.
   std::size_t sending() const { return sending_; }
 
@@ -78,9 +68,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   std::list<Connection*>::iterator place_;  ///< in context_.open; its end() once closed
-  const std::chrono::steady_clock::time_point accepted_ = std::chrono::steady_clock::now();
-  bool has_sent_request_ = false;
-  bool busy_ = false;
   std::size_t sending_ = 0;
 };
 

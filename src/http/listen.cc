@@ -1,7 +1,5 @@
 #include "http/listen.h"
 
-#include <fcntl.h>
-
 #include <boost/asio/ip/v6_only.hpp>
 #include <charconv>
 #include <cstdint>
@@ -56,7 +54,6 @@ error_code Open(tcp::acceptor& acceptor, const Target& target) {
   const auto failed = [&] { return error.failed(); };
   acceptor.open(target.endpoint.protocol(), error);
   if (failed()) return error;
-  CloseOnExec(acceptor.native_handle());
   acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   if (failed()) return error;
   if (target.any && target.endpoint.protocol() == tcp::v6()) {
@@ -90,8 +87,6 @@ std::string_view HintOn(const error_code& error) {
 }
 
 }  // namespace
-
-void CloseOnExec(int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
 Result<tcp::acceptor> Listen(asio::io_context& context, const std::string& listen) {
   Target target = TRY(Parse(listen));

@@ -8,9 +8,6 @@
 
 namespace patchbay {
 
-/// Sets close-on-exec, which Asio does not: a listener inherited by a program would keep the port.
-void CloseOnExec(int fd);
-
 /// Returns a socket that listens on `listen`, see HttpServer::Create. The acceptor is non-blocking
 /// and belongs to the thread that runs `context`.
 Result<boost::asio::ip::tcp::acceptor> Listen(boost::asio::io_context& context,

@@ -79,8 +79,9 @@ struct HttpServer::Impl {
     pause.async_wait([this](const error_code&) { Accept(); });
   }
 
+  /// Clients that open connections and request or read nothing do not keep others out.
   void MakeRoom() {
-    if (Connection* idle = shared.LongestIdle()) idle->Close();
+    if (!shared.open.empty()) shared.open.front()->Close();
   }
 
   // The operations in `context` own the connections, which unregister from `shared` at their end;

@@ -48,14 +48,11 @@ struct HttpLimits {
   std::chrono::milliseconds response = std::chrono::seconds(10);  ///< to receive the response
   std::chrono::milliseconds idle = std::chrono::seconds(30);      ///< between two requests
   std::chrono::milliseconds linger = std::chrono::seconds(1);     ///< to close after the last one
-  std::chrono::milliseconds first_request =
-      std::chrono::seconds(1);          ///< a connection is new for this long
-  std::size_t header_bytes = 8 * 1024;  ///< of the lines after the first
+  std::size_t header_bytes = 8 * 1024;                            ///< of the lines after the first
   std::size_t target_bytes = 2 * 1024;
   std::size_t response_bytes = 8 << 20;  ///< of all unsent responses except the
                                          ///< largest; beyond it the slowest client is closed
-  std::size_t connections = 64;          ///< one more closes the one idle longest, otherwise
-                                         ///< one whose client reads nothing; a new one last
+  std::size_t connections = 64;          ///< one more closes the one without a request longest
   std::size_t waiting = 32;              ///< requests for slow responses; one more gets 503
 };
 

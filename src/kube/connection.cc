@@ -4,7 +4,6 @@
 
 #include "kube/connection.h"
 
-#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <openssl/bio.h>
 #include <sys/socket.h>
@@ -33,8 +32,6 @@ using boost::system::error_code;
 /// watch of a lost server would stay silent until its deadline. An address that does not respond is
 /// given up after about seven seconds, in time for the next one.
 void SetSocketOptions(int fd) {
-  // Asio opens sockets without it, and programs must not inherit them.
-  fcntl(fd, F_SETFD, FD_CLOEXEC);
   const auto set = [fd](int level, int option, int value) {
     setsockopt(fd, level, option, &value, sizeof(value));  // a failure costs only time
   };

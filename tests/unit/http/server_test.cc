@@ -15,7 +15,6 @@
 
 #include "client.h"
 #include "server_fixture.h"
-#include "support/inherited_sockets.h"
 #include "support/thread_limit.h"
 
 namespace patchbay {
@@ -40,13 +39,6 @@ TEST_F(HttpServerTest, StopsWhileASlowResponseIsMade) {
   end.join();
 }
 
-TEST_F(HttpServerTest, SocketsAreNotInherited) {
-  Serve();
-  Client client(port());
-  EXPECT_EQ(client.Get("/").status, 200);
-  EXPECT_EQ(test::ExpectNotInherited(port()), 2);  // the listener and the connection
-}
-
 TEST_F(HttpServerTest, RespondsWhileManyConnectionsAreIdle) {
   Serve();
   std::vector<std::unique_ptr<Client>> idle;
@@ -55,7 +47,7 @@ TEST_F(HttpServerTest, RespondsWhileManyConnectionsAreIdle) {
   for (const auto& client : idle) EXPECT_EQ(client->Get("/").status, 200);
 }
 
-TEST_F(HttpServerTest, ClosesTheLongestIdleConnectionForANewOne) {
+TEST_F(HttpServerTest, ClosesTheConnectionWithoutARequestLongestForANewOne) {
   Serve({.connections = 3});
   Client first(port()), second(port()), third(port());
   EXPECT_EQ(first.Get("/").status, 200);
@@ -69,7 +61,7 @@ TEST_F(HttpServerTest, ClosesTheLongestIdleConnectionForANewOne) {
 }
 
 TEST_F(HttpServerTest, ClosesConnectionsThatReadNothingBeforeANewOne) {
-  Serve({.first_request = std::chrono::hours(1), .connections = 3});
+  Serve({.connections = 3});
   Client slow(port(), 4096), slower(port(), 4096);
   for (Client* client : {&slow, &slower}) client->Send("GET /big HTTP/1.1\r\n\r\n");
   EXPECT_EQ(Client(port()).Get("/").status, 200);  // both connections are busy now

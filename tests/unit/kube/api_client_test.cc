@@ -8,7 +8,6 @@
 #include <string>
 
 #include "os/asio_loop.h"
-#include "support/inherited_sockets.h"
 #include "support/pool_hold.h"
 #include "unit/kube/client_fixture.h"
 
@@ -248,12 +247,6 @@ TEST_F(ApiClientTest, UsesARotatedTokenAtOnceAfter401) {
   EXPECT_THAT(Error(), StartsWith("status: HTTP status 401"));
   EXPECT_EQ(Authorization(3), "Bearer token-3");
   EXPECT_EQ(server_->requests().size(), 4u);
-}
-
-TEST_F(ApiClientTest, ProgramsDoNotInheritItsConnections) {
-  Serve();
-  ASSERT_TRUE(Send());
-  EXPECT_EQ(test::ExpectNotInherited(server_->port(), &getpeername), 1);
 }
 
 TEST_F(ApiClientTest, ErrorsDoNotHaveTheToken) {
