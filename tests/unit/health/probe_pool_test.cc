@@ -172,6 +172,20 @@ TEST_F(ProbePoolTest, NextProbeWaitsForADroppedProbeOfItsDevice) {
   EXPECT_THAT(ended_, ElementsAre("new")) << "the result of the old job is dropped";
 }
 
+TEST_F(ProbePoolTest, NothingRunsForADeviceThatWasDroppedAgain) {
+  Run("a", "device", "old");
+  ASSERT_TRUE(gate_->AwaitBegun(1));
+  pool_->Drop("a");
+  Run("a", "device", "new");
+  pool_->Drop("a");
+  gate_->Open("old");
+  ASSERT_TRUE(loop_.RunUntil([&] { return pool_->running() == 0; }));
+  Run("b", "b");
+  End("b");
+  EXPECT_THAT(gate_->Begun(), ElementsAre("old", "b"));
+  EXPECT_THAT(ended_, ElementsAre("b"));
+}
+
 TEST_F(ProbePoolTest, RemembersAHangAfterDrop) {
   Run("a", "device", "old");
   ASSERT_TRUE(gate_->AwaitBegun(1));

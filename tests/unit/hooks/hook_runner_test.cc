@@ -143,6 +143,14 @@ TEST_F(HookRunnerTest, WaitingCallTimesOut) {
   EXPECT_TRUE(Run(Call(Hook::kPreStart, {"a"}, "true")).get());
 }
 
+TEST_F(HookRunnerTest, NoProgramStartsWithLessThanHalfASecondLeft) {
+  const std::string script = "echo ran >> " + tree_.path("order");
+  const Status late = Run(Call(Hook::kPreStart, {"a"}, script, milliseconds(499))).get();
+  ASSERT_FALSE(late);
+  EXPECT_THAT(late.error().message, HasSubstr("timed out waiting in the hook queue"));
+  EXPECT_EQ(Order(), "");
+}
+
 TEST_F(HookRunnerTest, RunningCallTimesOut) {
   const Status late = Run(Call(Hook::kPreStart, {"a"}, "sleep 3600", seconds(1))).get();
   ASSERT_FALSE(late);

@@ -282,6 +282,15 @@ TEST_F(AllocateTest, LimitsTheSizeOfTheResponse) {
   EXPECT_THAT(error.message, HasSubstr("accepts at most 3670016"));
 }
 
+TEST(CheckResponse, AcceptsTheLimitAndNotOneByteMore) {
+  constexpr std::size_t kOverhead = 24;  // of an entry
+  ContainerResponse response;
+  response.annotations["a"] = std::string(kMaxResponse - kOverhead - 1, 'x');
+  EXPECT_TRUE(CheckResponse(response));
+  response.annotations["a"] += "x";
+  EXPECT_FALSE(CheckResponse(response));
+}
+
 TEST_F(AllocateTest, AllocatesReplicasOfOneDevice) {
   spec_.replicas = 12;
   spec_.env = {Entry("IDS", "{id}"), Entry("CARDS", "{card}"), Entry("R", "{replica}")};

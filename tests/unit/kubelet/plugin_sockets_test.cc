@@ -44,6 +44,23 @@ TEST(SocketName, DiffersByResourceRunAndServer) {
   }
 }
 
+TEST(SocketName, IsRecognizedOnlyWithAllItsParts) {
+  const std::string name = SocketName("a/b", "00000001", 12);
+  EXPECT_TRUE(IsSocketName(name));
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    std::string other = name;
+    other[i] = 'x';
+    EXPECT_FALSE(IsSocketName(other)) << other;
+    EXPECT_FALSE(IsSocketName(name.substr(0, i))) << i;
+    if (i > 0) EXPECT_FALSE(IsSocketName(name.substr(i))) << i;
+  }
+  EXPECT_FALSE(IsSocketName(name + "x"));
+  EXPECT_FALSE(IsSocketName("x" + name));
+  std::string without_serial = name;
+  without_serial.erase(name.find("12.sock"), 2);
+  EXPECT_FALSE(IsSocketName(without_serial)) << without_serial;
+}
+
 TEST(NewRun, DiffersAndHasEightDigits) {
   std::set<std::string> runs;
   for (int i = 0; i < 20; ++i) runs.insert(NewRun());
