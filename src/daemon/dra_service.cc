@@ -101,16 +101,19 @@ Subscription DraService::RequestClaim(const ClaimKey& claim,
 
 ServedResources DraService::Resources() const {
   ServedResources served;
+  for (const std::string& name : names_) {
+    served.emplace(PoolName(options_.node_name, name), ServedResource());
+  }
   for (const auto& [name, resource] : resources_) {
-    if (resource.devices == nullptr) continue;
     // Claims that are being prepared can have it longer than the resource is served.
     const auto on_stale_list = lifetime_.Guard([this, name = name] {
       const auto found = resources_.find(name);
       if (found != resources_.end()) found->second.parts.resource->OnStaleList();
     });
-    served.emplace(PoolName(options_.node_name, name),
-                   ServedResource{resource.devices, resource.parts.hooks, resource.parts.lookups,
-                                  on_stale_list});
+    served.insert_or_assign(
+        PoolName(options_.node_name, name),
+        ServedResource{resource.devices, resource.parts.hooks, resource.parts.lookups,
+                       resource.parts.resource->HasReleaseHook(), on_stale_list});
   }
   return served;
 }

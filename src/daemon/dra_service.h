@@ -55,6 +55,7 @@ class DraService {
     /// The IDs of the devices that claims hold have changed.
     virtual void OnHeld(const std::set<std::string>& ids) = 0;
     virtual void OnReady(bool ready) = 0;  ///< StateOf the resource has changed
+    virtual bool HasReleaseHook() const = 0;
   };
   /// The parts of a resource that the service uses. No pointer is null.
   struct Parts {

@@ -134,6 +134,7 @@ class ResourceController final : private DraService::Resource {
   void OnStaleList() override { Scan(); }
   void OnHeld(const std::set<std::string>& devices) override;
   void OnReady(bool ready) override;
+  bool HasReleaseHook() const override { return entry_.spec->release.has_value(); }
   void StartServer();
   const Entry& Wanted() const { return next_ ? *next_ : entry_; }
   void ApplyNext();

@@ -154,6 +154,12 @@ Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& 
                "from the configuration, add it again; otherwise {}",
                ListNames(names), kScheduleAgain));
   }
+  if (pool->second == nullptr) {
+    return Fail(
+        ErrorKind::kUnavailable,
+        "is of a resource that was not scanned yet since Patchbay started; the kubelet will "
+        "try again");
+  }
   const ListedDevice* const listed = pool->second->Find(allocated.device);
   const ResourceSpec& spec = *pool->second->snapshot().spec;
   if (listed != nullptr && listed->never_found && !listed->is_missing) {

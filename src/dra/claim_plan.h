@@ -54,7 +54,8 @@ struct PreparedUse {
   std::string file = {};  ///< the record of the claim
 };
 
-/// The resources that this Kubernetes node serves, by the name of the pool.
+/// The resources that this Kubernetes node serves, by the name of the pool; null for one that was
+/// not scanned yet.
 using ServedPools = std::map<std::string, const NamedDevices*, std::less<>>;
 
 /// A claim that the kubelet wants prepared.

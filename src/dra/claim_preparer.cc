@@ -13,12 +13,17 @@
 namespace patchbay {
 namespace {
 
+/// The pause before claims are compared again with their devices after that failed.
+constexpr std::chrono::seconds kComparePause{5};
+
 /// Runs wait for hooks and locks, so no other thread replaces theirs.
-constexpr ThreadPool::Options kClaimThreads{.max_running = ClaimPreparer::kMaxThreads,
-                                            .patience = std::chrono::hours(24),
-                                            .max_overdue = 1,
-                                            .max_idle = 1,
-                                            .end_patience = std::chrono::milliseconds(500)};
+constexpr ThreadPool::Options ThreadsFor(std::size_t runs) {
+  return {.max_running = runs,
+          .patience = std::chrono::hours(24),
+          .max_overdue = 1,
+          .max_idle = 1,
+          .end_patience = std::chrono::milliseconds(500)};
+}
 
 std::string ClaimName(const ClaimKey& claim) {
   return Format("{}/{}", claim.namespace_name, claim.name);
@@ -39,13 +44,15 @@ ClaimPreparer::ClaimPreparer(Dependencies dependencies, Loop& loop, Log& log)
           .on_step = dependencies_.on_step}),
       loop_(loop),
       log_(log),
-      pool_(kClaimThreads) {}
+      pool_(ThreadsFor(kMaxThreads)),
+      release_pool_(ThreadsFor(kMaxClaims)) {}
 
 ClaimPreparer::~ClaimPreparer() { environment_->port->Close(); }
 
 void ClaimPreparer::Close() {
   is_closed_ = true;
   environment_->port->Close();
+  compare_ = Subscription();
   runs_.clear();
   unused_waiters_.clear();
 }
@@ -129,7 +136,8 @@ ClaimPreparer::Id ClaimPreparer::Start(Action action, const ClaimKey& claim) {
     run->Unlock();
   };
   job.needs_thread = true;
-  if (!pool_.Run(std::move(job))) {
+  ThreadPool& pool = action == Action::kRelease ? release_pool_ : pool_;
+  if (!pool.Run(std::move(job))) {
     post(Fail(ErrorKind::kUnavailable, "no thread is available for the claim"));
   }
   return id;
@@ -217,6 +225,8 @@ void ClaimPreparer::OnEnd(Id id, Answer answer) {
       !answer && answer.error().kind == ErrorKind::kPrecondition && run.action != Action::kPrepare;
   if (run.action == Action::kRefresh && is_moved) {
     moved_.insert_or_assign(run.claim.uid, answer.error().message);
+  } else if (run.action == Action::kRefresh && !answer) {
+    CompareLater(run.claim);
   } else if (answer) {
     moved_.erase(run.claim.uid);
   }
@@ -255,15 +265,23 @@ void ClaimPreparer::Reply(const Run& run, Caller caller, Answer answer) {
 
 void ClaimPreparer::Refresh(const std::vector<ClaimKey>& claims) {
   for (const ClaimKey& claim : claims) {
-    const auto running = std::ranges::find_if(runs_, [&](const auto& run) {
-      return run.second.action == Action::kRefresh && run.second.claim == claim;
-    });
+    const auto running =
+        std::ranges::find_if(runs_, [&](const auto& run) { return run.second.claim == claim; });
     if (running == runs_.end()) {
       Start(Action::kRefresh, claim);
     } else {
       running->second.again = true;
     }
   }
+}
+
+void ClaimPreparer::CompareLater(const ClaimKey& claim) {
+  unknown_.push_back(claim);
+  if (compare_) return;
+  compare_ = loop_.After(kComparePause, Guard([this] {
+                           compare_ = Subscription();
+                           Refresh(std::exchange(unknown_, {}));
+                         }));
 }
 
 Subscription ClaimPreparer::AwaitUnused(const std::string& pool, std::function<void()> done) {

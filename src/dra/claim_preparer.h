@@ -45,7 +45,8 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
   static constexpr std::chrono::seconds kReserve{3};
   /// The limit for the locks of a run, from its beginning.
   static constexpr std::chrono::seconds kLockLimit{42};
-  /// The maximum number of runs at once; more wait.
+  /// The maximum number of runs at once, without those that release; more wait. A release can wait
+  /// for minutes until its hook has ended, so each has a thread.
   static constexpr std::size_t kMaxThreads = 32;
   /// The maximum number of claims that run or wait; others fail.
   static constexpr std::size_t kMaxClaims = 256;
@@ -131,7 +132,7 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
     std::vector<Caller> callers = {};
     std::set<std::string> pools = {};  ///< of the devices, as soon as they are known
     std::optional<CdiSpec> file = {};  ///< as soon as it is known
-    bool again = false;                ///< kRefresh: something changed since it began
+    bool again = false;                ///< something changed since it began
     Subscription request = {};         ///< to the API server
   };
 
@@ -145,6 +146,7 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
   void OnLate(Id id, std::shared_ptr<Call> call);
   void OnEnd(Id id, Answer answer);
   void Reply(const Run& run, Caller caller, Answer answer);
+  void CompareLater(const ClaimKey& claim);
   void NotifyUnused();
 
   const Dependencies dependencies_;
@@ -160,7 +162,10 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
   };
   std::map<Id, Waiter> unused_waiters_;
   std::map<std::string, std::string> moved_;
+  std::vector<ClaimKey> unknown_;  ///< claims that could not be compared
+  Subscription compare_;           ///< those again
   ThreadPool pool_;
+  ThreadPool release_pool_;
 };
 
 }  // namespace patchbay

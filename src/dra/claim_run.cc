@@ -68,11 +68,11 @@ void ClaimRun::WriteLog(LogLevel level, std::string message, std::string reason)
 }
 
 /// Tries until all names are locked; another run, also of another process, may have them.
-Status ClaimRun::Lock(const std::vector<std::string>& names) {
+Status ClaimRun::Lock(const std::vector<std::string>& names, std::chrono::milliseconds limit) {
   if (!lock_) lock_ = TRY(ClaimLock::Open(environment_->lock_file, environment_->locks));
   while (!TRY(lock_->TryLock(names))) {
     const auto next = steady_clock::now() + kRetry;
-    if (next >= began_ + environment_->lock_limit) {
+    if (next >= began_ + limit) {
       return Fail(ErrorKind::kUnavailable,
                   "timed out; another call may still run hooks for the claim or its devices, and "
                   "the kubelet will try again");
@@ -98,7 +98,7 @@ Status ClaimRun::LockDevices(const Devices& devices) {
     if (!device.admin_access) names.push_back(Format("device {}/{}", device.pool, device.device));
   }
   TRY(Step("waiting for the locks of its devices"));
-  return Lock(names);
+  return Lock(names, environment_->lock_limit);
 }
 
 /// Returns null if the claim has no record, or one that counts as none.
@@ -142,7 +142,7 @@ Result<ServedResources> ClaimRun::Resources() {
 
 Result<std::vector<PreparedDevice>> ClaimRun::Prepare() {
   TRY(Step("waiting for the lock of the claim"));
-  TRY(Lock({"claim " + claim_.uid}));
+  TRY(Lock({"claim " + claim_.uid}, environment_->lock_limit));
   TRY(Step("reading the records of claims"));
   const Records records = TRY(store_.Read());
   const PreparedClaim* const known = TRY(FindRecord(records));
@@ -208,7 +208,11 @@ Result<std::vector<PreparedDevice>> ClaimRun::Keep(const PreparedClaim& record) 
   TRY(Step("comparing its devices"));
   const ServedResources resources = TRY(Resources());
   ReportPools(DevicesOf(record));
-  const DeviceState state = CompareDevices(record, resources);
+  DeviceState state = CompareDevices(record, resources);
+  if (state.is_known && state.reason.empty()) {
+    TRY(Step("looking up device nodes"));
+    state.reason = TRY(FindMoved(record, resources));
+  }
   if (!state.reason.empty()) {
     const bool had_file = store_.HasCdi(record);
     TRY(store_.RemoveCdi(claim_.uid));
@@ -269,9 +273,10 @@ Result<ClaimPlan> ClaimRun::Plan(Result<ResourceClaim> claim, const ServedResour
 }
 
 /// Renders each request where lookups of its resource can hang.
-Result<ClaimSpec> ClaimRun::Render(const ClaimPlan& plan, const ServedResources& resources) {
+Result<std::vector<ContainerResponse>> ClaimRun::Render(std::span<const PlannedRequest> requests,
+                                                        const ServedResources& resources) {
   std::vector<ContainerResponse> responses;
-  for (const PlannedRequest& request : plan.requests) {
+  for (const PlannedRequest& request : requests) {
     using Response = Result<ContainerResponse>;
     const ServedResource& served = resources.at(request.devices.front().pool);
     auto rendered = port_.Await<Response>(steady_clock::now() + kLookupLimit, [&](auto done) {
@@ -289,7 +294,25 @@ Result<ClaimSpec> ClaimRun::Render(const ClaimPlan& plan, const ServedResources&
     }
     responses.push_back(TRY(*std::move(rendered)));
   }
-  return MakeClaimSpec(store_.driver(), plan, responses);
+  return responses;
+}
+
+Result<ClaimSpec> ClaimRun::Render(const ClaimPlan& plan, const ServedResources& resources) {
+  return MakeClaimSpec(store_.driver(), plan, TRY(Render(plan.requests, resources)));
+}
+
+/// Returns why the nodes in the CDI file are not those on the host now, also those of no device
+/// that is listed; "" if they are.
+Result<std::string> ClaimRun::FindMoved(const PreparedClaim& record,
+                                        const ServedResources& resources) {
+  const auto responses = Render(RequestsOf(record, resources), resources);
+  if (!responses && responses.error().kind == ErrorKind::kUnavailable) {
+    return Failure(responses.error());
+  }
+  // The configuration has changed, and its templates no longer fit.
+  if (!responses && responses.error().kind == ErrorKind::kInvalid) return "";
+  if (!responses) return responses.error().message;
+  return MovedNode(TRY(CdiFromJson(record.cdi_file)), *responses);
 }
 
 /// Runs the hooks, and returns the record of the devices as they are then: a hook that resets a
@@ -304,7 +327,10 @@ Result<PreparedClaim> ClaimRun::RunPrepareHooks(const ClaimPlan& plan,
   TRY(Step("comparing device nodes after the hooks"));
   for (;;) {
     ServedResources resources = TRY(Resources());
-    resources.insert(before.begin(), before.end());  // a reload can remove them meanwhile
+    for (const auto& [pool, served] : before) {  // a reload can remove them meanwhile
+      ServedResource& now = resources[pool];
+      if (now.devices == nullptr) now = served;
+    }
     auto spec = Render(plan, resources);
     if (spec) {
       if (spec->record.cdi_file != record.cdi_file) {
@@ -373,7 +399,7 @@ void ClaimRun::WarnAboutOwners(const ClaimPlan& plan, const CdiSpec& file,
 
 Status ClaimRun::Release() {
   TRY(Step("waiting for the lock of the claim"));
-  TRY(Lock({"claim " + claim_.uid}));
+  TRY(Lock({"claim " + claim_.uid}, environment_->lock_limit));
   TRY(Step("reading the records of claims"));
   const Records records = TRY(store_.Read());
   const auto bad = records->bad.find(claim_.uid);
@@ -400,7 +426,8 @@ Status ClaimRun::Release() {
         if (!environment_->released.contains(uid)) others.push_back(*other);
       }
     }
-    ReleasePlan plan = PlanClaimRelease(record, others, TRY(Resources()));
+    const ServedResources resources = TRY(Resources());
+    ReleasePlan plan = TRY(PlanClaimRelease(record, others, resources));
     for (const MissedRelease& missed : plan.missed) {
       port_.Post([log = environment_->log, missed] {
         log->Warning(
@@ -433,7 +460,7 @@ Status ClaimRun::Release() {
 }
 
 Status ClaimRun::Refresh() {
-  TRY(Lock({"claim " + claim_.uid}));
+  TRY(Lock({"claim " + claim_.uid}, std::chrono::milliseconds(0)));
   const Records records = TRY(store_.Read());
   const auto found = records->claims.find(claim_.uid);
   if (found == records->claims.end() || !found->second->is_finished ||

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,7 +67,8 @@ class ClaimRun {
   Result<std::vector<PreparedDevice>> Prepare();
   Status Release();
   /// Compares a prepared claim with its devices: its CDI file is there if and only if they are
-  /// where they were. Fails with kPrecondition and the reason if they moved or are gone.
+  /// where they were. Fails with kPrecondition and the reason if they moved or are gone. Another
+  /// error means that this is not known yet. Does not wait for other runs of the claim.
   Status Refresh();
 
   /// Another run of the claim can begin. After the others, on the same thread.
@@ -80,7 +82,7 @@ class ClaimRun {
   using Records = std::shared_ptr<const ClaimRecords>;
 
   Status Step(std::string_view step);
-  Status Lock(const std::vector<std::string>& names);
+  Status Lock(const std::vector<std::string>& names, std::chrono::milliseconds limit);
   template <class Devices>
   void ReportPools(const Devices& devices);
   template <class Devices>
@@ -91,7 +93,10 @@ class ClaimRun {
   Result<ServedResources> Resources();
   Result<std::vector<PreparedDevice>> Keep(const PreparedClaim& record);
   Result<ClaimPlan> Plan(Result<ResourceClaim> claim, const ServedResources& resources);
+  Result<std::vector<ContainerResponse>> Render(std::span<const PlannedRequest> requests,
+                                                const ServedResources& resources);
   Result<ClaimSpec> Render(const ClaimPlan& plan, const ServedResources& resources);
+  Result<std::string> FindMoved(const PreparedClaim& record, const ServedResources& resources);
   Result<PreparedClaim> RunPrepareHooks(const ClaimPlan& plan, const ServedResources& before,
                                         PreparedClaim record, std::string& temporary);
   Status RunHooks(std::vector<HookRun> runs);

@@ -79,6 +79,29 @@ CdiEdits EditsOf(const ContainerResponse& response) {
   return edits;
 }
 
+std::string MovedNode(const CdiSpec& file, std::span<const ContainerResponse> now) {
+  const auto numbers_of = [](const CdiDeviceNode& node) {
+    return Format("{} {}:{}", node.type, node.major, node.minor);
+  };
+  std::map<std::string, std::string> numbers;  // by the path in the container
+  for (const ContainerResponse& response : now) {
+    for (const CdiDeviceNode& node : EditsOf(response).device_nodes) {
+      numbers.emplace(node.path, numbers_of(node));
+    }
+  }
+  for (const CdiDevice& device : file.devices) {
+    for (const CdiDeviceNode& node : device.edits.device_nodes) {
+      const auto is = numbers.find(node.path);
+      if (node.type == 0 || is == numbers.end() || is->second == numbers_of(node)) continue;
+      return Format(
+          "the device node at {} has changed from {} to {} since it was given to "
+          "containers; delete the pods of the claim, so that they get it as it is",
+          node.path, numbers_of(node), is->second);
+    }
+  }
+  return "";
+}
+
 std::string ClashOf(const CdiEdits& a, const CdiEdits& b) {
   for (const auto& [name, value] : a.env) {
     const auto other = b.env.find(name);

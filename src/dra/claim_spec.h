@@ -39,6 +39,10 @@ struct ClaimSpec {
 Result<ClaimSpec> MakeClaimSpec(std::string_view driver, const ClaimPlan& plan,
                                 std::span<const ContainerResponse> responses);
 
+/// Returns why device nodes in the file of a claim are not those of the responses that it would get
+/// now: a node of the host has other numbers; "" if there is none. Pure.
+std::string MovedNode(const CdiSpec& file, std::span<const ContainerResponse> now);
+
 /// Returns what a container with both edits would get of one of them only, such as "the path
 /// /dev/ttyUSB0"; "" if both have the same content for all paths and variables that they share.
 std::string ClashOf(const CdiEdits& a, const CdiEdits& b);

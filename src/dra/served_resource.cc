@@ -14,7 +14,8 @@
 namespace patchbay {
 namespace {
 
-/// Returns nothing if the resource has no release hook.
+/// Returns nothing if the resource has no release hook. Fails with kUnavailable if the device may
+/// exist.
 Result<std::optional<HookRun>> PlanRelease(const PreparedRequest& request,
                                            const PlannedDevice& device,
                                            const ServedResources& resources) {
@@ -22,10 +23,19 @@ Result<std::optional<HookRun>> PlanRelease(const PreparedRequest& request,
   if (served == resources.end()) {
     return Fail(ErrorKind::kNotFound, "the resource is no longer served on this node");
   }
+  if (served->second.devices == nullptr) {
+    if (!served->second.has_release) return std::nullopt;
+    return Fail(ErrorKind::kUnavailable, "the resource was not scanned yet since Patchbay started");
+  }
   const Snapshot& snapshot = served->second.devices->snapshot();
   if (!snapshot.spec->release) return std::nullopt;
   const ListedDevice* const listed = FindDevice(snapshot, device.device_id);
   if (listed == nullptr) return Fail(ErrorKind::kNotFound, "the device is no longer listed");
+  // It has no nodes, so the check whether a disk is in use would find none.
+  if (listed->never_found) {
+    return Fail(listed->is_missing ? ErrorKind::kNotFound : ErrorKind::kUnavailable,
+                "the device was " + listed->reason);
+  }
   const Variables variables =
       VariablesOf(*listed->device, request.resource, served->second.lookups->host().node_name);
   HookCall call = TRY(PlanHook(Hook::kRelease, *snapshot.spec, {&variables, 1}));
@@ -50,15 +60,29 @@ AllocationContext HostOfSnapshot(const Snapshot& snapshot, const std::string& no
   return context;
 }
 
+/// Returns the request as it was planned. `slots` counts the units of the resource in the claim.
+PlannedRequest PlannedAs(const PreparedRequest& request, const ResourceSpec& spec,
+                         std::int64_t& slots) {
+  PlannedRequest planned{.request = request.request,
+                         .resource = request.resource,
+                         .devices = request.devices,
+                         .first_slot = slots};
+  for (const PlannedDevice& device : request.devices) {
+    for (const int replica : device.replicas) {
+      planned.units.push_back(AdvertisedId(spec, device.device_id, replica));
+    }
+  }
+  slots += std::ssize(planned.units);
+  return planned;
+}
+
 /// Returns the nodes and the hashes of one request, or nothing if a device is not listed.
 std::optional<PreparedRequest> DevicesNow(const PreparedRequest& request,
                                           const ServedResource& served, std::int64_t& slots) {
   const Snapshot& all = served.devices->snapshot();
   PreparedRequest now = request;
   now.nodes.clear();
-  PlannedRequest planned{.request = request.request, .resource = request.resource};
-  planned.devices = request.devices;
-  planned.first_slot = slots;
+  const PlannedRequest planned = PlannedAs(request, *all.spec, slots);
   Snapshot snapshot;
   snapshot.spec = all.spec;
   std::string templates;
@@ -73,14 +97,10 @@ std::optional<PreparedRequest> DevicesNow(const PreparedRequest& request,
     std::ranges::sort(snapshot.devices, [](const ListedDevice& a, const ListedDevice& b) {
       return IdLess(a.device->id, b.device->id);
     });
-    for (const int replica : device.replicas) {
-      planned.units.push_back(AdvertisedId(*all.spec, device.device_id, replica));
-    }
     for (const Template* t : DeviceTemplates(*all.spec, listed->device->match)) {
       templates.append(t->text()).push_back('\0');
     }
   }
-  slots += std::ssize(planned.units);
   templates += Format("{} {}", all.spec->replicas, all.spec->env_separator);
   const auto response =
       RenderRequest(planned, snapshot, HostOfSnapshot(snapshot, served.lookups->host().node_name));
@@ -137,8 +157,9 @@ Result<std::vector<HookRun>> PlanClaimHooks(Hook hook, const ClaimPlan& plan,
   return runs;
 }
 
-ReleasePlan PlanClaimRelease(const PreparedClaim& prepared, std::span<const PreparedClaim> all,
-                             const ServedResources& resources) {
+Result<ReleasePlan> PlanClaimRelease(const PreparedClaim& prepared,
+                                     std::span<const PreparedClaim> all,
+                                     const ServedResources& resources) {
   // The devices of other claims, then also those that are planned.
   std::set<std::pair<std::string_view, std::string_view>> excluded;
   for (const PreparedClaim& other : all) {
@@ -154,6 +175,14 @@ ReleasePlan PlanClaimRelease(const PreparedClaim& prepared, std::span<const Prep
     for (const PlannedDevice& device : request.devices) {
       if (device.admin_access || !excluded.emplace(device.pool, device.device).second) continue;
       auto run = PlanRelease(request, device, resources);
+      if (!run && run.error().kind == ErrorKind::kUnavailable) {
+        return Fail(
+            ErrorKind::kUnavailable,
+            Format("the release hook of the device \"{}\" of {} cannot run yet: {}; the "
+                   "kubelet will try again, and \"patchbay explain {}\" shows what is "
+                   "missing",
+                   device.device_id, request.resource, run.error().message, request.resource));
+      }
       if (!run) {
         plan.missed.push_back({request.resource, device.device_id, std::move(run).error().message});
       } else if (*run) {
@@ -164,11 +193,23 @@ ReleasePlan PlanClaimRelease(const PreparedClaim& prepared, std::span<const Prep
   return plan;
 }
 
+std::vector<PlannedRequest> RequestsOf(const PreparedClaim& record,
+                                       const ServedResources& resources) {
+  std::vector<PlannedRequest> requests;
+  std::map<std::string_view, std::int64_t> slots;
+  for (const PreparedRequest& request : record.requests) {
+    const ServedResource& served = resources.at(request.devices.front().pool);
+    requests.push_back(
+        PlannedAs(request, *served.devices->snapshot().spec, slots[request.resource]));
+  }
+  return requests;
+}
+
 void RecordDevices(const ServedResources& resources, PreparedClaim& record) {
   std::map<std::string, std::int64_t> slots;  // a request is replaced, with its text
   for (PreparedRequest& request : record.requests) {
     const auto served = resources.find(request.devices.front().pool);
-    if (served == resources.end()) continue;
+    if (served == resources.end() || served->second.devices == nullptr) continue;
     auto now = DevicesNow(request, served->second, slots[request.resource]);
     if (now) request = *std::move(now);
   }
@@ -179,9 +220,10 @@ DeviceState CompareDevices(const PreparedClaim& record, const ServedResources& r
   std::map<std::string_view, std::int64_t> slots;
   for (const PreparedRequest& request : record.requests) {
     const auto served = resources.find(request.devices.front().pool);
-    bool is_found = served != resources.end();
+    const bool is_scanned = served != resources.end() && served->second.devices != nullptr;
+    bool is_found = is_scanned;
     for (const PlannedDevice& device : request.devices) {
-      if (served == resources.end()) break;
+      if (!is_scanned) break;
       const ListedDevice* const listed =
           FindDevice(served->second.devices->snapshot(), device.device_id);
       if (listed == nullptr || listed->is_missing) {

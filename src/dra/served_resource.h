@@ -16,11 +16,13 @@
 
 namespace patchbay {
 
-/// A resource that the driver serves on this Kubernetes node, as it is now. No pointer is null.
+/// A resource that the driver serves on this Kubernetes node, as it is now.
 struct ServedResource {
-  std::shared_ptr<const NamedDevices> devices;
-  std::shared_ptr<HookRunner> hooks;
-  std::shared_ptr<HostLookups> lookups;
+  /// Null before the first scan of the host. Then the other pointers can be null, too.
+  std::shared_ptr<const NamedDevices> devices = nullptr;
+  std::shared_ptr<HookRunner> hooks = nullptr;
+  std::shared_ptr<HostLookups> lookups = nullptr;
+  bool has_release = true;  ///< before the first scan: the resource may have a release hook
   /// Called on the loop if a device that is listed cannot be used: the list is outdated.
   std::function<void()> on_stale_list = [] {};
 };
@@ -57,13 +59,20 @@ struct ReleasePlan {
 };
 
 /// Returns the runs of kRelease for the devices of a claim that no other claim of `all` has, one
-/// for each. Devices with admin access have none and do not count. Pure.
-ReleasePlan PlanClaimRelease(const PreparedClaim& prepared, std::span<const PreparedClaim> all,
-                             const ServedResources& resources);
+/// for each. Devices with admin access have none and do not count. Fails with kUnavailable while it
+/// is not known whether a device that needs its hook exists. Pure.
+Result<ReleasePlan> PlanClaimRelease(const PreparedClaim& prepared,
+                                     std::span<const PreparedClaim> all,
+                                     const ServedResources& resources);
+
+/// Returns the requests of a record as they were planned, without parameters of the claim. All
+/// their resources are served and were scanned. Pure.
+std::vector<PlannedRequest> RequestsOf(const PreparedClaim& record,
+                                       const ServedResources& resources);
 
 /// Where the devices of a prepared claim are now.
 struct DeviceState {
-  bool is_known = true;     ///< false: the resource is not served, or was not scanned yet
+  bool is_known = true;     ///< false: a resource is not served, or a device was not scanned yet
   std::string reason = {};  ///< not empty: a device is gone, or has other nodes or variables
 };
 

@@ -139,6 +139,28 @@ TEST_F(ClaimDevicesTest, TheNodeInAContainerHasTheNumbersAndTheOwnerOfTheHost) {
                                             "permissions": "rw"})"));
 }
 
+/// As with a module that is loaded again and gets another major number: no scan sees it.
+TEST_F(ClaimDevicesTest, APreparedClaimHasNoFileWhileAnotherNodeHasItsPath) {
+  const std::string node = tree_.path("fake");
+  if (mknod(node.c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0) {
+    GTEST_SKIP() << "cannot make a device node here";
+  }
+  ServeNode("/fake");
+  Allocate("mine", {NodeDevice()});
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  EXPECT_EQ(ErrorOf("mine"), "prepared");
+  ASSERT_EQ(std::system(Format("rm {0}; mknod {0} c 1 5", node).c_str()), 0);
+  EXPECT_EQ(
+      ErrorOf("mine"),
+      "ResourceClaim default/mine: the device node at /fake has changed from c 1:3 to c 1:5 "
+      "since it was given to containers; delete the pods of the claim, so that they get it as "
+      "it is");
+  EXPECT_THAT(Files(), IsEmpty());
+  ASSERT_EQ(std::system(Format("rm {0}; mknod {0} c 1 3", node).c_str()), 0);
+  EXPECT_EQ(ErrorOf("mine"), "prepared");
+  EXPECT_THAT(Files(), SizeIs(1));
+}
+
 /// A device that a hook resets can get another node, and another client can put one in its place.
 TEST_F(ClaimDevicesTest, RefusesAMatchedNodeThatAHookReplaced) {
   const std::string node = tree_.path("fake");

@@ -226,6 +226,27 @@ TEST_F(ClaimPreparerFilesTest, ReadsOnlyTheRecordsThatChanged) {
   EXPECT_EQ(third->claims.at(Key("two").uid), second->claims.at(Key("two").uid));
 }
 
+/// Another process may have the lock, for as long as its hooks run.
+TEST_F(ClaimPreparerFilesTest, AComparisonThatFailsIsRepeated) {
+  Allocate("mine", "a");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  listed_[0].is_missing = true;
+  Serve(test::kThings, spec_, listed_);
+  auto other =
+      ClaimLock::Open(tree_.path("data") + "/serialize.lock", std::make_shared<ClaimLock::Table>());
+  const std::string name = "claim " + Key("mine").uid;
+  ASSERT_TRUE(other && (*other)->TryLock({&name, 1}).value());
+  int ended = 0;
+  on_ended_ = [&] { ++ended; };
+  preparer_->Refresh({Key("mine")});
+  ASSERT_TRUE(loop_.RunUntil([&] { return ended == 1; }));
+  EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
+  other->reset();
+  loop_.Advance(std::chrono::seconds(5));
+  ASSERT_TRUE(loop_.RunUntil([&] { return ended == 2; }));
+  EXPECT_THAT(Files(), IsEmpty());
+}
+
 TEST_F(ClaimPreparerFilesTest, FindsLostFilesAndWritesThemAgain) {
   Allocate("mine", "a");
   ASSERT_EQ(ErrorOf("mine"), "prepared");

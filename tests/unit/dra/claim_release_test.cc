@@ -6,6 +6,7 @@
 #include <fstream>
 #include <future>
 #include <optional>
+#include <utility>
 
 #include "base/format.h"
 #include "unit/dra/claim_preparer_fixture.h"
@@ -13,6 +14,7 @@
 namespace patchbay {
 namespace {
 
+using test::kThings;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -120,6 +122,72 @@ TEST_F(ClaimReleaseTest, LogsTheReleaseThatAVanishedDeviceMisses) {
                                  HasSubstr("the device is no longer listed")));
   EXPECT_THAT(Runs(), IsEmpty());
   EXPECT_THAT(Files(), IsEmpty());
+}
+
+/// Otherwise the next pod would get a device that was not wiped.
+TEST_F(ClaimReleaseTest, WaitsUntilTheResourceWasScanned) {
+  ASSERT_EQ(ErrorOf("one"), "prepared");
+  Restart();
+  const ServedResource scanned = std::exchange(resources_[kThings], ServedResource());
+  for (int i = 0; i < 2; ++i) {
+    const Status early = Unprepare("one");
+    ASSERT_FALSE(early);
+    EXPECT_EQ(early.error().message,
+              "ResourceClaim default/one: the release hook of the device \"a\" of "
+              "example.com/thing cannot run yet: the resource was not scanned yet since Patchbay "
+              "started; the kubelet will try again, and \"patchbay explain example.com/thing\" "
+              "shows what is missing");
+  }
+  EXPECT_THAT(ErrorOf("two"), HasSubstr("was not scanned yet since Patchbay started"));
+  resources_[kThings] = scanned;
+  EXPECT_TRUE(Unprepare("one"));
+  EXPECT_THAT(Runs(), ElementsAre("release a"));
+}
+
+TEST_F(ClaimReleaseTest, WaitsForADeviceThatMayExist) {
+  ASSERT_EQ(ErrorOf("one"), "prepared");
+  ListedDevice placeholder = test::Listed("a", Health::kUnhealthy, "not found since");
+  placeholder.never_found = true;
+  listed_ = {placeholder};
+  Restart();
+  const Status early = Unprepare("one");
+  ASSERT_FALSE(early);
+  EXPECT_THAT(early.error().message, HasSubstr("cannot run yet: the device was not found since"));
+  listed_[0].is_missing = true;  // all places could be read
+  Restart();
+  EXPECT_TRUE(Unprepare("one"));
+  EXPECT_THAT(Runs(), IsEmpty()) << "nothing shows whether a disk is in use";
+  EXPECT_THAT(text_.str(), HasSubstr("release hook was not run"));
+}
+
+TEST_F(ClaimReleaseTest, NeedsNoScanWithoutAHook) {
+  spec_.release.reset();
+  Restart();
+  ASSERT_EQ(ErrorOf("one"), "prepared");
+  resources_[kThings] = {.has_release = false};
+  EXPECT_TRUE(Unprepare("one"));
+}
+
+/// As when a node is drained whose disks are wiped.
+TEST_F(ClaimReleaseTest, LongHooksKeepNoOtherClaimWaiting) {
+  spec_.replicas = 1;
+  spec_.release = HookThat(Format("while [ ! -e {} ]; do sleep 0.05; done", tree_.path("may-end")));
+  for (std::size_t i = 0; i < ClaimPreparer::kMaxThreads; ++i) {
+    listed_.push_back(test::Listed(Format("disk{}", i)));
+  }
+  Restart();
+  std::size_t released = 0;
+  for (std::size_t i = 0; i < ClaimPreparer::kMaxThreads; ++i) {
+    const std::string name = Format("of-disk{}", i);
+    Allocate(name, Format("disk{}", i));
+    ASSERT_EQ(ErrorOf(name), "prepared");
+    preparer_->Unprepare({Key(name)}, Call(), [&](const ClaimResults&) { ++released; });
+  }
+  Allocate("other", "b");
+  EXPECT_EQ(ErrorOf("other"), "prepared");
+  EXPECT_EQ(released, 0U);
+  tree_.File("may-end");
+  EXPECT_TRUE(loop_.RunUntil([&] { return released == ClaimPreparer::kMaxThreads; }));
 }
 
 TEST_F(ClaimReleaseTest, LogsThatTheReleaseFailedBeforeItReadTheFile) {

@@ -151,7 +151,7 @@ TEST_F(ServedResourceTest, ReportsAHookThatCannotBeRendered) {
 TEST_F(ServedResourceTest, ReleasesEachDeviceOnce) {
   const PreparedClaim claim =
       PreparedFor("uid-1", {DeviceOf("a"), DeviceOf("b"), DeviceOf("a"), DeviceOf("ill", true)});
-  const ReleasePlan plan = PlanClaimRelease(claim, {&claim, 1}, Resources());
+  const ReleasePlan plan = PlanClaimRelease(claim, {&claim, 1}, Resources()).value();
   EXPECT_THAT(ArgumentsOf(plan.runs), ElementsAre("a", "b"));
   EXPECT_THAT(plan.missed, IsEmpty());
 }
@@ -160,25 +160,25 @@ TEST_F(ServedResourceTest, KeepsDevicesThatOtherClaimsUse) {
   const std::vector<PreparedClaim> all = {PreparedFor("uid-1", {DeviceOf("a"), DeviceOf("b")}),
                                           PreparedFor("uid-2", {DeviceOf("a")}),
                                           PreparedFor("uid-3", {DeviceOf("b", true)})};
-  EXPECT_THAT(ArgumentsOf(PlanClaimRelease(all[0], all, Resources()).runs), ElementsAre("b"));
-  EXPECT_THAT(ArgumentsOf(PlanClaimRelease(all[0], {}, Resources()).runs), ElementsAre("a", "b"));
+  EXPECT_THAT(ArgumentsOf(PlanClaimRelease(all[0], all, Resources())->runs), ElementsAre("b"));
+  EXPECT_THAT(ArgumentsOf(PlanClaimRelease(all[0], {}, Resources())->runs), ElementsAre("a", "b"));
 }
 
 TEST_F(ServedResourceTest, ReportsReleasesThatCannotRun) {
   const PreparedClaim claim = PreparedFor("uid-1", {DeviceOf("gone"), DeviceOf("a")});
-  const ReleasePlan plan = PlanClaimRelease(claim, {}, Resources());
+  const ReleasePlan plan = PlanClaimRelease(claim, {}, Resources()).value();
   EXPECT_THAT(ArgumentsOf(plan.runs), ElementsAre("a"));
   ASSERT_THAT(plan.missed, SizeIs(1));
   EXPECT_EQ(plan.missed[0].resource, "example.com/thing");
   EXPECT_EQ(plan.missed[0].device, "gone");
   EXPECT_EQ(plan.missed[0].reason, "the device is no longer listed");
 
-  const ReleasePlan removed = PlanClaimRelease(claim, {}, {});
+  const ReleasePlan removed = PlanClaimRelease(claim, {}, {}).value();
   EXPECT_THAT(removed.runs, IsEmpty());
   ASSERT_THAT(removed.missed, SizeIs(2));
   EXPECT_EQ(removed.missed[1].reason, "the resource is no longer served on this node");
   spec_.release.reset();
-  EXPECT_THAT(PlanClaimRelease(claim, {}, Resources()).missed, IsEmpty());
+  EXPECT_THAT(PlanClaimRelease(claim, {}, Resources())->missed, IsEmpty());
 }
 
 }  // namespace
