@@ -212,7 +212,6 @@ void Daemon::TrimSoon() {
 void Daemon::ScheduleRescan() {
   rescan_ = loop_.After(spec_.rescan, [this] {
     Refresh();
-    if (dra_) dra_->RefreshClaims();
     // No event reports that many connections have ended, such as those of rejected streams.
     TrimSoon();
     ScheduleRescan();
@@ -221,6 +220,7 @@ void Daemon::ScheduleRescan() {
 
 void Daemon::Refresh() {
   for (const auto& resource : resources_) resource->Refresh();
+  if (dra_) dra_->RefreshClaims();
 }
 
 /// inotify does not see changes in sysfs, so kernel events replace it. Returns true if they are

@@ -68,7 +68,7 @@ class Daemon {
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  /// Scans the host again for every resource and runs their commands.
+  /// Scans the host again for every resource and runs their commands, and reads what claims hold.
   void Refresh();
 
   /// Applies another configuration: changes the resources that differ, see PlanReload, and nothing

@@ -101,6 +101,13 @@ void DraService::WatchClaims() {
 /// watched.
 void DraService::RefreshClaims() {
   ReadClaims();
+  // Nodes that belong to no device can come back without an event.
+  std::vector<ClaimKey> moved;
+  for (const auto& [uid, why] : moved_) {
+    if (!records_ || !records_->claims.contains(uid)) continue;
+    moved.push_back(records_->claims.at(uid)->claim);
+  }
+  preparer_->Refresh(moved);
   if (!claims_watch_) return;
   claims_watch_->Watch([this] {
     const std::vector<Error>& failed = claims_watch_->failed();

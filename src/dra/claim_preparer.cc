@@ -236,7 +236,10 @@ void ClaimPreparer::OnEnd(Id id, Answer answer) {
     log_.Info("claim released", {{"claim", ClaimName(run.claim)}});
   }
   for (Caller& caller : run.callers) Reply(run, std::move(caller), answer);
-  if (run.again) Start(Action::kRefresh, run.claim);
+  // Of a claim that was prepared before, the devices are shown as moved.
+  const bool may_have_moved =
+      !answer && answer.error().kind == ErrorKind::kPrecondition && run.action == Action::kPrepare;
+  if (run.again || may_have_moved) Start(Action::kRefresh, run.claim);
   dependencies_.on_ended(run.action);
   if (!unused_waiters_.empty()) NotifyUnused();
 }

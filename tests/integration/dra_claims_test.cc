@@ -346,6 +346,41 @@ TEST_F(DraClaimsOfDaemon, AMovedDeviceOfAClaimIsTaintedAndUnhealthyUntilItIsRele
   EXPECT_TRUE(AwaitPublished(healthy));
 }
 
+/// As with a module of the kernel that is loaded again and gets another number: no event shows it.
+TEST_F(DraClaimsOfDaemon, ANodeOfNoDeviceThatChangedIsFoundWhenTheClaimIsPreparedAgain) {
+  tree_.CharDevice("dev/control", 1000, 50);
+  const std::string resources =
+      std::string(kDraSerial) + "[[resource.device_node]]\nhost_path = \"/dev/control\"\n";
+  const SimClaim claim = StartWithClaim(resources);
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  ASSERT_EQ(Files(), 1U);
+  const auto change = [&](unsigned minor) {
+    tree_.Remove("dev/control");
+    tree_.CharDevice("dev/control", 1000, minor);
+    ASSERT_TRUE(kubelet_->Restart());
+    ASSERT_TRUE(AwaitRegistered());
+  };
+  const auto has_health = [&](SimHealth health) {
+    return kubelet_->Await(
+        [&] {
+          const auto devices = kubelet_->Health(kDraDriver);
+          return std::ranges::any_of(devices, [&](const auto& d) { return d.health == health; });
+        },
+        kPatience);
+  };
+  change(51);
+  const auto refused = kubelet_->PrepareClaims("pod-1", {claim});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("the device node at /dev/control has changed from c 1000:50 to c 1000:51"));
+  EXPECT_EQ(Files(), 0U);
+  EXPECT_TRUE(has_health(SimHealth::kUnhealthy));
+  change(50);
+  daemon_->Refresh();
+  EXPECT_TRUE(daemon_->log().Await("CDI file of a claim was lost"));
+  EXPECT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+}
+
 /// As another instance does that began before the device moved.
 TEST_F(DraClaimsOfDaemon, FilesOfADeviceThatHadMovedBeforeAreRemoved) {
   const SimClaim claim = StartWithClaim(ByLink());

@@ -89,6 +89,11 @@ class RunningDaemon {
   /// Reloads with these resources and further lines for [daemon], as after a change of the file.
   void Reload(std::string_view resources, std::string_view daemon_keys = "");
 
+  /// As on SIGUSR1.
+  void Refresh() {
+    OnLoop([&] { daemon_->Refresh(); });
+  }
+
   /// Stops as on SIGTERM. Waits for the end; returns false if it took longer than `timeout`.
   bool Stop(std::chrono::milliseconds timeout = kPatience);
 
