@@ -140,6 +140,17 @@ Failure FileDirectory::CannotWrite(const std::string& name, int error) const {
   return failure;
 }
 
+Failure FileDirectory::CannotRead(const std::string& path, int error) const {
+  Failure failure = FailErrno("cannot read " + path, error);
+  std::string& message = failure.value().message;
+  if (error == ENOTDIR) {
+    message += Format("; replace {} by a directory, not by a link", path_);
+  } else if (error != ENOENT) {
+    message += "; check its permissions, and the kernel log for errors of its file system";
+  }
+  return failure;
+}
+
 Status FileDirectory::WriteText(const std::string& name, std::string_view text,
                                 bool is_durable) const {
   const UniqueFd directory = OpenOrCreateDirectory(path_, settings_.directory_mode);
@@ -182,14 +193,14 @@ Status FileDirectory::Publish(const std::string& temporary, const std::string& n
 
 Result<std::string> FileDirectory::ReadText(const std::string& name, std::size_t max) const {
   const UniqueFd directory = OpenDirectory(path_);
-  if (!directory) return FailErrno("cannot read " + PathOf(name), errno);
+  if (!directory) return CannotRead(PathOf(name), errno);
   auto text = ReadRegular(directory.get(), name, max);
   if (text && text->size() <= max) return *std::move(text);
   if (text) return Fail(ErrorKind::kInvalid, PathOf(name) + " is too large");
   if (IsOtherType(text.error())) {
     return Fail(ErrorKind::kInvalid, PathOf(name) + " is not a regular file");
   }
-  return FailErrno("cannot read " + PathOf(name), text.error());
+  return CannotRead(PathOf(name), text.error());
 }
 
 Result<FileDirectory::Listing> FileDirectory::List(std::string_view begin,
@@ -199,11 +210,11 @@ Result<FileDirectory::Listing> FileDirectory::List(std::string_view begin,
   if (!directory && errno == ENOENT) return listing;
   struct stat info;
   if (!directory || fstat(directory.get(), &info) != 0) {
-    return FailErrno("cannot read " + path_, errno);
+    return CannotRead(path_, errno);
   }
   listing.inode = info.st_ino;
   auto names = NamesIn(directory.get());
-  if (!names) return FailErrno("cannot read " + path_, names.error());
+  if (!names) return CannotRead(path_, names.error());
   for (std::string& name : *names) {
     if (!name.starts_with(begin) || !name.ends_with(end)) continue;
     if (fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;

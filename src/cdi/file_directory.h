@@ -66,6 +66,7 @@ class FileDirectory {
 
  private:
   Failure CannotWrite(const std::string& name, int error) const;
+  Failure CannotRead(const std::string& path, int error) const;
 
   std::string path_;
   Settings settings_;

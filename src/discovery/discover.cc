@@ -185,9 +185,14 @@ void RejectMounted(const ResourceSpec& spec, std::vector<Candidate>& found, Scan
       if (node.type != FileType::kBlock) continue;
       const auto use = uses.Of(node);
       if (use && use->empty()) continue;
-      if (!use) scan.SetIncomplete();
-      return Format("{}; to advertise disks that the host uses, set allow_mounted = true",
-                    use ? *use : "whether the host uses it is unknown: " + use.error().message);
+      if (use) {
+        return *use +
+               "; unmount it, or exclude it; set allow_mounted = true only if pods do not "
+               "write to it";
+      }
+      scan.SetIncomplete();
+      return Format("whether the host uses it is unknown: {}; fix this, or exclude the disk",
+                    use.error().message);
     }
     return std::string();
   });

@@ -47,6 +47,17 @@ Status AddEnv(const PlannedRequest& request, CdiEdits& edits) {
   return {};
 }
 
+/// {slot} does not differ between two resources: it counts the devices of each.
+std::string CureOfClash(const PlannedRequest& a, const PlannedRequest& b) {
+  if (a.resource == b.resource) {
+    return "use a variable in its name that differs between devices, such as {slot} or {id}";
+  }
+  return Format(
+      "use another name in one of the resources {} and {}, or a variable in it that differs "
+      "between devices, such as {{id}}, because {{slot}} counts the devices of each resource",
+      a.resource, b.resource);
+}
+
 }  // namespace
 
 std::string ClaimKind(std::string_view driver) { return Format("{}/claim", driver); }
@@ -132,8 +143,8 @@ Status CheckTogether(const ClaimKey& a, const CdiSpec& edits_of_a, const ClaimKe
       return Fail(ErrorKind::kInvalid,
                   Format("the claims {}/{} and {}/{} of the pod both have {}, with different "
                          "content; use a variable in its name that differs between devices, such "
-                         "as {{id}}, because {{slot}} counts the devices of one claim; or use one "
-                         "claim",
+                         "as {{id}}, because {{slot}} counts the devices of one resource in one "
+                         "claim; or use one claim, if both are of one resource",
                          a.namespace_name, a.name, b.namespace_name, b.name, clash));
     }
   }
@@ -153,12 +164,10 @@ Result<ClaimSpec> MakeClaimSpec(std::string_view driver, const ClaimPlan& plan,
     for (std::size_t j = 0; j < i; ++j) {
       const std::string clash = ClashOf(devices[j].edits, device.edits);
       if (clash.empty()) continue;
-      return Fail(
-          ErrorKind::kInvalid,
-          Format("its requests \"{}\" and \"{}\" both have {}, with different content; use a "
-                 "variable in its name that differs between devices, such as {{slot}} or "
-                 "{{id}}",
-                 plan.requests[j].request, planned.request, clash));
+      const PlannedRequest& other = plan.requests[j];
+      return Fail(ErrorKind::kInvalid,
+                  Format("its requests \"{}\" and \"{}\" both have {}, with different content; {}",
+                         other.request, planned.request, clash, CureOfClash(other, planned)));
     }
     const bool has_edits = device.edits != CdiEdits();
     if (!has_edits) device.edits.env.emplace(kPlaceholderEnv, plan.claim.uid);

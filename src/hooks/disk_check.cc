@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/format.h"
+#include "os/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -45,7 +46,7 @@ Result<bool> IsFree(const HostRoot& host, const std::string& path, const DeviceN
   if (!IsSameFile(*now, {"", node.type, node.major, node.minor, node.inode})) {
     return Fail(ErrorKind::kPrecondition,
                 Format("{} is not the node of block device {}:{} any more, for which the hook was "
-                       "planned",
+                       "planned; if a pod waits for it, delete the pod",
                        path, node.major, node.minor));
   }
   auto is_free = host.TryOpenExclusively(*now);
@@ -65,7 +66,8 @@ Status Check(const Opening& opening, const DeviceNode& node) {
       return Fail(ErrorKind::kPrecondition,
                   Format("{0} is in use, and no hook runs for a disk in use: it, a partition or a "
                          "volume on it is mounted, is swap space or part of an array, or a program "
-                         "has it open exclusively; see `lsblk {0}`",
+                         "has it open exclusively; see `lsblk {0}`, and unmount it, or exclude the "
+                         "disk",
                          path));
     }
   }
@@ -104,7 +106,8 @@ HookOutcome CheckDisks(const HookCall& call, const HostRoot& host,
       eventfd_write(opening->over.get(), 1);
     }).detach();
   } catch (const std::system_error& problem) {
-    return Failed(call, Format("no thread is available to check the disk: {}", problem.what()));
+    return Failed(call, Format("no thread is available to check the disk: {}; {}", problem.what(),
+                               kRaiseThreadLimit));
   }
   pollfd fds[] = {{opening->over.get(), POLLIN, 0}, {cancellation->fd(), POLLIN, 0}};
   while (poll(fds, std::size(fds), PollTimeout(deadline + kHangPatience)) < 0 && errno == EINTR) {

@@ -23,13 +23,16 @@ Status CheckHostPath(const std::string& path) {
   if (IsShortestPath(path) && IsUtf8(path)) return {};
   return Fail(ErrorKind::kInvalid,
               Format("the host path \"{}\" is not an absolute path of UTF-8 without \".\" and "
-                     "\"..\"",
+                     "\"..\"; rename the file, or correct host_path",
                      path));
 }
 
 Status CheckText(const std::string& text, std::string_view what) {
   if (IsUtf8(text) && text.find('\0') == std::string::npos) return {};
-  return Fail(ErrorKind::kInvalid, Format("{} \"{}\" is not text", what, text));
+  return Fail(ErrorKind::kInvalid,
+              Format("{} \"{}\" is not text; use another variable, such as {{id}}, or match only "
+                     "devices whose value is text",
+                     what, text));
 }
 
 /// The union of two permission strings in the order "rwm".
@@ -176,16 +179,22 @@ class ResponseBuilder {
                                      : host_path;
     if (!resolved) {
       if (node.optional) return {};
-      return Fail(ErrorKind::kPrecondition,
-                  Format("device \"{}\": node {} is missing: {}{}", variables.id, host_path,
-                         resolved.error().message,
-                         node.host_path ? "; if containers can run without it, set optional = true "
-                                          "for this device_node"
-                                        : ""));
+      const bool is_absent = resolved.error().kind == ErrorKind::kNotFound;
+      return Fail(
+          ErrorKind::kPrecondition,
+          Format("device \"{}\": node {} is missing: {}{}", variables.id, host_path,
+                 resolved.error().message,
+                 node.host_path ? "; load the driver that creates it, or correct host_path; if "
+                                  "containers can run without it, set optional = true for this "
+                                  "device_node"
+                 : is_absent    ? "; connect the device again"
+                                : ""));
     }
     if (resolved->type != FileType::kCharacter && resolved->type != FileType::kBlock) {
       return Fail(ErrorKind::kPrecondition,
-                  Format("{} of the device \"{}\" is not a device node", host_path, variables.id));
+                  Format("{} of the device \"{}\" is not a device node; correct the path, or use "
+                         "a mount for a file or directory",
+                         host_path, variables.id));
     }
     // Usually it is the path that was checked above.
     if (node.container_path || resolved->path != host_path) TRY(CheckHostPath(resolved->path));
@@ -282,14 +291,18 @@ Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::
       TRY(FindUnits(snapshot, ids, context.node_name, context.first_slot));
   const int limit = snapshot.spec->max_per_container;
   if (limit > 0 && units.size() > static_cast<std::size_t>(limit)) {
-    return Fail(ErrorKind::kInvalid, Format("a container can have at most {} of {}, not {}", limit,
-                                            snapshot.spec->name, units.size()));
+    return Fail(ErrorKind::kInvalid,
+                Format("a container can have at most {} of {}, not {}; request fewer devices, or "
+                       "raise max_per_container",
+                       limit, snapshot.spec->name, units.size()));
   }
   ResponseBuilder builder(*snapshot.spec, context);
   for (const Unit& unit : units) {
     if (unit.listed->health != Health::kHealthy) {
-      return Fail(ErrorKind::kPrecondition, Format("the device \"{}\" is unhealthy: {}",
-                                                   unit.variables.id, unit.listed->reason));
+      return Fail(ErrorKind::kPrecondition,
+                  Format("the device \"{}\" is unhealthy: {}; fix the device, or create the pod "
+                         "again to get another one",
+                         unit.variables.id, unit.listed->reason));
     }
     TRY(builder.Add(unit.variables));
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "os/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -77,7 +78,8 @@ void HostLookups::Run(std::function<void(const AllocationContext&)> work,
   job.limit = limit_;
   job.needs_thread = true;
   if (!pool_.Run(std::move(job))) {
-    on_late("no thread is available for a path lookup that may hang");
+    on_late(
+        Format("no thread is available for a path lookup that may hang; {}", kRaiseThreadLimit));
   }
 }
 

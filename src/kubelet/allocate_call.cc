@@ -29,8 +29,9 @@ AllocateCall::AllocateCall(const PluginBackend& backend, ServerCall& call,
 void AllocateCall::Begin(std::shared_ptr<const PluginBackend> backend) {
   if (snapshot_ == nullptr) return Refuse(NothingScannedYet());
   if (containers_.size() > kMaxContainers) {
-    return Refuse(Fail(ErrorKind::kInvalid,
-                       Format("a call can be for at most {} containers", kMaxContainers)));
+    return Refuse(Fail(
+        ErrorKind::kInvalid,
+        Format("a call can be for at most {} containers; make several calls", kMaxContainers)));
   }
   Render([self = shared_from_this(), backend = std::move(backend)] { self->RunHook(*backend); });
 }
@@ -65,7 +66,9 @@ Status AllocateCall::Fill(const AllocationContext& context) {
     FillResponse(TRY(Allocate(*snapshot_, ids, context)), *response_.add_container_responses());
     if (response_.ByteSizeLong() > kMaxResponse) {
       return Fail(ErrorKind::kInvalid,
-                  Format("the containers of the call would get more than {} bytes", kMaxResponse));
+                  Format("the containers of the call would get more than {} bytes; request fewer "
+                         "devices, or make several calls",
+                         kMaxResponse));
     }
   }
   return {};

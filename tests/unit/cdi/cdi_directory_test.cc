@@ -68,6 +68,7 @@ TEST_F(CdiDirectoryTest, ListFailsIfTheNamesCannotBeRead) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   ASSERT_FALSE(names);
   EXPECT_THAT(names.error().message, HasSubstr("cannot read"));
+  EXPECT_THAT(names.error().message, HasSubstr("; check its permissions, and the kernel log"));
   EXPECT_THAT(*directory_.List("a.com/b"), ElementsAre(CdiFileName("a.com/b", "x")));
 }
 
@@ -152,6 +153,8 @@ TEST_F(CdiDirectoryTest, RejectsADirectoryThatIsALinkOrAFile) {
   tree_.Dir("elsewhere");
   tree_.Link("cdi", tree_.path("elsewhere"));
   EXPECT_THAT(directory_.Write("a.json", Spec()).error().message, HasSubstr("cdi_dir"));
+  EXPECT_THAT(directory_.List("a.com/b").error().message,
+              HasSubstr("; replace " + directory_.path() + " by a directory, not by a link"));
   EXPECT_TRUE(std::filesystem::is_empty(tree_.path("elsewhere")));
   const CdiDirectory file(tree_.path("file"));
   tree_.File("file");

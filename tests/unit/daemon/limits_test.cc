@@ -14,6 +14,7 @@
 #include "discovery/command_output.h"
 #include "discovery/scan_budget.h"
 #include "discovery/scan_context.h"
+#include "dra/claim_preparer.h"
 #include "http/server.h"
 #include "inventory/allocation.h"
 #include "inventory/inventory.h"
@@ -77,6 +78,13 @@ TEST(Limits, DocumentationMatchesTheConstants) {
            Format("| all containers of a call together | {} |", Bytes(kMaxResponse)),
            Format("accepts at most {}; …", kMaxResponse),
            Format("| `ListAndWatch` streams of one resource | {},", kMaxStreams),
+           Format("| claims that are prepared at once | {}; {} with", ClaimPreparer::kMaxThreads,
+                  ClaimPreparer::kMaxClaims),
+           Format("| `allocate` and `pre_start` of a claim together | {} s |",
+                  ClaimPreparer::kHookLimit.count()),
+           Format("| waiting for another call that has the claim or its devices | {} s |",
+                  ClaimPreparer::kLockLimit.count()),
+           Format("| a call for claims | {} s before", ClaimPreparer::kReserve.count()),
            Format("| holders that are kept | {} |", Grouped(kMaxHoldings)),
            Format("| pause between two registrations | {} s |", kMaxBackOff.count()),
            Format(

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "base/format.h"
 #include "specs.h"
 #include "support/fake_sysfs.h"
@@ -17,6 +19,7 @@ namespace {
 using test::Ids;
 using test::PathMatch;
 using test::Resource;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -218,10 +221,24 @@ TEST_F(DiskUseTest, DevicesInUseAreRejectedUnlessAllowed) {
   EXPECT_THAT(Ids(found), ElementsAre("sda1", "sdb", "sdb1", "sdc"));
   EXPECT_THAT(test::Rejected(found.rejected), ElementsAre("mounted /dev/sda", "mounted /dev/sda2"));
   EXPECT_EQ(found.rejected[1].detail,
-            "it is mounted at /; to advertise disks that the host uses, set allow_mounted = true");
+            "it is mounted at /; unmount it, or exclude it; set allow_mounted = true only if pods "
+            "do not write to it");
   EXPECT_TRUE(found.complete);
   match.allow_mounted = true;
   EXPECT_THAT(Ids(Discover(Resource({match}), HostRoot(tree_.path()), "node")), SizeIs(6));
+}
+
+TEST_F(DiskUseTest, DevicesOfUnknownUseAreRejectedAndNotSaidToBeMounted) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  Mounts("28 1 8:2 / / rw - ext4 /dev/root rw\n");
+  std::filesystem::resize_file(tree_.path("/proc/1/mountinfo"), 33U << 20U);
+  const Discovery found =
+      Discover(Resource({PathMatch({"/dev/sdc"})}), HostRoot(tree_.path()), "n");
+  EXPECT_THAT(test::Rejected(found.rejected), ElementsAre("mounted /dev/sdc"));
+  EXPECT_THAT(found.rejected[0].detail,
+              AllOf(HasSubstr("whether the host uses it is unknown: "),
+                    HasSubstr("; fix this, or exclude the disk"), Not(HasSubstr("allow_mounted"))));
+  EXPECT_FALSE(found.complete);
 }
 
 TEST_F(DiskUseTest, DeviceIsRejectedAgainWhenItsScanIsReused) {

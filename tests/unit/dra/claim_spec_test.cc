@@ -160,6 +160,31 @@ TEST(ClaimSpec, AddsEnvOfParametersButReplacesNone) {
   EXPECT_THAT(refused.error().message, HasSubstr("\"SERIAL\""));
 }
 
+TEST(ClaimSpec, DoesNotSuggestSlotsIfTwoResourcesClash) {
+  PlannedRequest other = PlannedFor("b", {Planned("y")});
+  ContainerResponse of_other = Response();
+  of_other.envs["SERIAL"] = "/dev/ttyS9";
+  const auto refusal = [&] {
+    const auto spec =
+        MakeClaimSpec(kDriverOfEdits, PlanOf({PlannedFor("a", {Planned("x")}), other}),
+                      std::vector<ContainerResponse>{Response(), of_other});
+    return spec ? "none" : spec.error().message;
+  };
+  EXPECT_THAT(refusal(), HasSubstr("such as {slot} or {id}"));
+  other.resource = "example.com/other";
+  EXPECT_THAT(refusal(),
+              HasSubstr("use another name in one of the resources example.com/serial and "
+                        "example.com/other, or a variable in it that differs between devices, such "
+                        "as {id}, because {slot} counts the devices of each resource"));
+  const CdiSpec serial = SpecOf(PlanOf({PlannedFor("a", {Planned("x")})}), {Response()});
+  const auto both = CheckTogether({kClaimUid, "default", "mine"}, serial, {"u", "default", "other"},
+                                  SpecOf(PlanOf({other}), {of_other}));
+  ASSERT_FALSE(both);
+  EXPECT_THAT(both.error().message,
+              HasSubstr("such as {id}, because {slot} counts the devices of one resource in one "
+                        "claim; or use one claim, if both are of one resource"));
+}
+
 TEST(ClaimSpec, RejectsRecordsThatItDidNotWrite) {
   const std::string record =
       RecordToJson(RecordFor(PlanOf({PlannedFor("a", {Planned("x")})}), {Response()}));

@@ -14,6 +14,7 @@
 #include "support/leftovers.h"
 #include "support/loop_disk.h"
 #include "support/temp_tree.h"
+#include "support/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -78,6 +79,7 @@ TEST_F(DiskInUseTest, FreeDiskPasses) { EXPECT_EQ(WhyNot(disk_.path()), ""); }
 TEST_F(DiskInUseTest, MountedDiskFailsUntilItIsUnmounted) {
   if (disk_.Mount(disk_.path()).empty()) GTEST_SKIP() << "no program or right to mount";
   EXPECT_THAT(WhyNot(disk_.path()), HasSubstr("d: " + disk_.path() + " is in use, and no hook"));
+  EXPECT_THAT(WhyNot(disk_.path()), HasSubstr(", and unmount it, or exclude the disk"));
   disk_.Release();
   EXPECT_EQ(WhyNot(disk_.path()), "");
 }
@@ -172,13 +174,31 @@ TEST_F(DiskCheckTest, MissingNodeAndOneWithoutDeviceAreNotChecked) {
   EXPECT_TRUE(Check(BlockNodeAt(tree_.path("no-driver"))).status);
 }
 
+int CheckDiskWithoutThreads() {
+  const auto cancellation = std::make_shared<const Cancellation>(Cancellation::Create().value());
+  const HookCall call = CallFor(Hook::kAllocate, {.path = "/gone", .real_path = "/gone"});
+  if (!test::ForbidThreads()) return 0;
+  const HookOutcome outcome =
+      CheckDisks(call, HostRoot(), steady_clock::now() + seconds(60), cancellation);
+  if (outcome.status) return 2;
+  const std::string& why = outcome.status.error().message;
+  return why.find("raise the limit of processes") == std::string::npos ? 3 : 0;
+}
+
+TEST(DiskCheckDeathTest, WithoutAThreadTheReasonNamesTheLimit) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(CheckDiskWithoutThreads()), testing::ExitedWithCode(0), "");
+}
+
 TEST_F(DiskCheckTest, NodeThatWasReplacedFails) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   tree_.BlockDevice("disk", 4000, 1);
   const DeviceNode node = BlockNodeAt(tree_.path("disk"));
   tree_.BlockDevice("other", 4000, 1);  // keeps the inode from being reused
   std::filesystem::rename(tree_.path("other"), tree_.path("disk"));
-  EXPECT_FALSE(Check(node).status);
+  const HookOutcome replaced = Check(node);
+  ASSERT_FALSE(replaced.status);
+  EXPECT_THAT(replaced.status.error().message, HasSubstr("if a pod waits for it, delete the pod"));
   tree_.Remove("disk");
   tree_.NullDevice("disk");
   EXPECT_FALSE(Check(node).status);

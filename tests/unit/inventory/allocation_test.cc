@@ -220,7 +220,7 @@ TEST_F(AllocateTest, RejectsUnhealthyDevices) {
   const Error error = Refused({"c0", "c2"});
   EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
   EXPECT_THAT(error.message, HasSubstr("\"c2\""));
-  EXPECT_THAT(error.message, HasSubstr("/dev/c2 no longer exists"));
+  EXPECT_THAT(error.message, HasSubstr("/dev/c2 no longer exists; fix the device, or create the "));
   EXPECT_THAT(Granted({"c0", "c1"}).devices, SizeIs(2)) << "its neighbors are not affected";
 }
 
@@ -230,6 +230,7 @@ TEST_F(AllocateTest, EnforcesMaxPerContainer) {
   const Error error = Refused({"c0", "c1", "c2"});
   EXPECT_EQ(error.kind, ErrorKind::kInvalid);
   EXPECT_THAT(error.message, HasSubstr("at most 2"));
+  EXPECT_THAT(error.message, HasSubstr("request fewer devices, or raise max_per_container"));
 }
 
 TEST_F(AllocateTest, LimitsTheLengthOfEnvironmentVariables) {
@@ -497,6 +498,10 @@ TEST_F(AllocateTest, AddsExtraNodesAndSkipsMissingOptionalOnes) {
   EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
   EXPECT_THAT(error.message, HasSubstr("\"c1\""));
   EXPECT_THAT(error.message, HasSubstr("/dev/dri/renderD1"));
+  EXPECT_THAT(error.message, HasSubstr("correct host_path; if containers can run without it"));
+  host_["/dev/dri/renderD1"] = HostNode{"/dev/dri/renderD1", FileType::kRegular, 0, 0};
+  EXPECT_THAT(Refused({"c0", "c1"}).message,
+              HasSubstr("is not a device node; correct the path, or use a mount for a file"));
 }
 
 TEST_F(AllocateTest, RejectsADeviceRemovedSinceTheScan) {
@@ -504,6 +509,7 @@ TEST_F(AllocateTest, RejectsADeviceRemovedSinceTheScan) {
   const Error error = Refused({"c1"});
   EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
   EXPECT_THAT(error.message, HasSubstr("device \"c1\": node /dev/c1 is missing"));
+  EXPECT_THAT(error.message, HasSubstr("; connect the device again"));
   EXPECT_THAT(Granted({"c0"}).devices, SizeIs(1));
 }
 
@@ -514,6 +520,7 @@ TEST_F(AllocateTest, RejectsANodeThatIsNoLongerADevice) {
     EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
     EXPECT_THAT(error.message, HasSubstr("device \"c1\": node /dev/c1 is missing"));
     EXPECT_THAT(error.message, HasSubstr("not the device that was found there"));
+    EXPECT_THAT(error.message, testing::Not(HasSubstr("connect the device")));
   }
 }
 
@@ -547,6 +554,7 @@ TEST_F(AllocateTest, ResolvesLinksAtAllocation) {
               ElementsAre(DeviceSpec{"/dev/by-id/c0", "/dev/ttyUSB8", "rw"}));
   host_["/dev/by-id/c0"] = HostNode{"/dev/tty\xff", FileType::kCharacter, 1, 3};
   EXPECT_THAT(Refused({"c0"}).message, HasSubstr("/dev/tty\\xff"));
+  EXPECT_THAT(Refused({"c0"}).message, HasSubstr("rename the file, or correct host_path"));
   host_["/dev/by-id/c0"] = Gone("/dev/tty\xff\n");
   EXPECT_EQ(Refused({"c0"}).kind, ErrorKind::kPrecondition);
 }
@@ -658,6 +666,9 @@ TEST_F(AllocateTest, RejectsHostileValues) {
     if (c.what == "whole container path") continue;
     const bool is_name = c.what.ends_with("name") || c.what == "cdi";
     const bool is_value = c.what == "env" || c.what == "annotation";
+    if (is_value) {
+      EXPECT_THAT(problem->detail, HasSubstr("is not text; use another variable"));
+    }
     devices_ = {WithCaptures("harmless", {{"v", is_name    ? "a9"
                                                 : is_value ? "..a b:\xc3\xa9\n"
                                                            : "..a b:"}})};

@@ -8,12 +8,26 @@
 
 #include "support/hanging_mount.h"
 #include "support/temp_tree.h"
+#include "support/thread_limit.h"
 
 namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
+
+int LookUpWithoutThreads() {
+  if (!test::ForbidThreads()) return 0;
+  HostLookups lookups({HostRoot(), "node"}, 1h);
+  std::string why;
+  lookups.Run([](const AllocationContext&) {}, [] {}, [&](std::string late) { why = late; });
+  return why.find("raise the limit of processes") == std::string::npos ? 2 : 0;
+}
+
+TEST(HostLookupsDeathTest, WithoutAThreadTheReasonNamesTheLimit) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(LookUpWithoutThreads()), testing::ExitedWithCode(0), "");
+}
 
 class HostLookupsTest : public testing::Test {
  protected:

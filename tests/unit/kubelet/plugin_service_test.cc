@@ -134,8 +134,10 @@ TEST_F(PluginServiceTest, LimitsTheContainersOfACall) {
     return stub_->Allocate(test::ContextWithDeadline().get(), request, &allocated_);
   };
   EXPECT_TRUE(allocate(3).ok());
-  EXPECT_THAT(allocate(4).error_message(), HasSubstr("would get more than 3670016 bytes"));
-  EXPECT_EQ(allocate(65).error_message(), "a call can be for at most 64 containers");
+  EXPECT_THAT(allocate(4).error_message(),
+              HasSubstr("would get more than 3670016 bytes; request fewer devices"));
+  EXPECT_EQ(allocate(65).error_message(),
+            "a call can be for at most 64 containers; make several calls");
 }
 
 TEST_F(PluginServiceTest, UnknownDeviceMeansThatTheKubeletListIsOutdated) {
