@@ -7,6 +7,7 @@
 
 #include "api_server_sim/api_server_sim.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -33,12 +34,13 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-/// Opens a socket of the port on the loopback address.
+/// Opens a socket of the port on the loopback address, which its programs do not inherit.
 template <class Socket>
 error_code Bind(Socket& socket, std::uint16_t port) {
   error_code error;
   socket.open(tcp::v4(), error);
   if (error) return error;
+  fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
   socket.set_option(asio::socket_base::reuse_address(true), error);
   if (error) return error;
   socket.bind({asio::ip::address_v4::loopback(), port}, error);
@@ -125,6 +127,7 @@ class ApiServerSim::Network {
     acceptor.async_accept([this](const error_code& error, tcp::socket socket) {
       if (error == asio::error::operation_aborted) return;
       if (!error) {
+        fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
         error_code ignored;
         socket.set_option(tcp::no_delay(true), ignored);
         std::make_shared<Connection>(std::move(socket), tls, context)->Start();

@@ -221,14 +221,12 @@ void ClaimPreparer::OnEnd(Id id, Answer answer) {
   const auto ended = runs_.extract(id);
   if (ended.empty()) return;
   Run& run = ended.mapped();
-  const bool is_moved =
-      !answer && answer.error().kind == ErrorKind::kPrecondition && run.action != Action::kPrepare;
-  if (run.action == Action::kRefresh && is_moved) {
-    moved_.insert_or_assign(run.claim.uid, answer.error().message);
-  } else if (run.action == Action::kRefresh && !answer) {
-    CompareLater(run.claim);
-  } else if (answer) {
+  if (answer) {
     moved_.erase(run.claim.uid);
+  } else if (run.run->has_compared() && answer.error().kind == ErrorKind::kPrecondition) {
+    moved_.insert_or_assign(run.claim.uid, answer.error().message);
+  } else if (run.action == Action::kRefresh) {
+    CompareLater(run.claim);
   }
   if (answer && run.action == Action::kPrepare) {
     log_.Info("claim prepared", {{"claim", ClaimName(run.claim)}, {"devices", answer->size()}});
@@ -236,10 +234,7 @@ void ClaimPreparer::OnEnd(Id id, Answer answer) {
     log_.Info("claim released", {{"claim", ClaimName(run.claim)}});
   }
   for (Caller& caller : run.callers) Reply(run, std::move(caller), answer);
-  // Of a claim that was prepared before, the devices are shown as moved.
-  const bool may_have_moved =
-      !answer && answer.error().kind == ErrorKind::kPrecondition && run.action == Action::kPrepare;
-  if (run.again || may_have_moved) Start(Action::kRefresh, run.claim);
+  if (run.again) Start(Action::kRefresh, run.claim);
   dependencies_.on_ended(run.action);
   if (!unused_waiters_.empty()) NotifyUnused();
 }

@@ -107,6 +107,9 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
   /// Returns why prepared claims do not have the devices that their containers were given, by UID.
   const std::map<std::string, std::string>& moved() const { return moved_; }
 
+  /// The number of runs.
+  std::size_t running() const { return runs_.size(); }
+
   const std::shared_ptr<ClaimStore>& store() const { return environment_->store; }
 
  private:

@@ -206,6 +206,7 @@ Result<std::vector<PreparedDevice>> ClaimRun::Prepare() {
 /// Answers for a claim that is prepared, if its containers can still have its devices.
 Result<std::vector<PreparedDevice>> ClaimRun::Keep(const PreparedClaim& record) {
   TRY(Step("comparing its devices"));
+  has_compared_ = true;
   const ServedResources resources = TRY(Resources());
   ReportPools(DevicesOf(record));
   DeviceState state = CompareDevices(record, resources);
@@ -460,7 +461,7 @@ Status ClaimRun::Release() {
 }
 
 Status ClaimRun::Refresh() {
-  TRY(Lock({"claim " + claim_.uid}, std::chrono::milliseconds(0)));
+  TRY(Lock({"claim " + claim_.uid}, kRefreshLockLimit));
   const Records records = TRY(store_.Read());
   const auto found = records->claims.find(claim_.uid);
   if (found == records->claims.end() || !found->second->is_finished ||

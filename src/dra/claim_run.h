@@ -60,6 +60,8 @@ class ClaimRun {
   /// The time for the API server to confirm the devices of a claim that is prepared already.
   static constexpr std::chrono::seconds kCheckLimit{1};
   static constexpr std::chrono::milliseconds kRetry{50};
+  /// The time for another process to end what it does with a claim that is compared.
+  static constexpr std::chrono::seconds kRefreshLockLimit{1};
 
   ClaimRun(std::shared_ptr<ClaimEnvironment> environment, ClaimKey claim, OnLoop on_loop);
 
@@ -68,8 +70,11 @@ class ClaimRun {
   Status Release();
   /// Compares a prepared claim with its devices: its CDI file is there if and only if they are
   /// where they were. Fails with kPrecondition and the reason if they moved or are gone. Another
-  /// error means that this is not known yet. Does not wait for other runs of the claim.
+  /// error means that this is not known yet.
   Status Refresh();
+
+  /// Returns whether the claim was compared as by Refresh. After the others.
+  bool has_compared() const { return has_compared_; }
 
   /// Another run of the claim can begin. After the others, on the same thread.
   void Unlock() { lock_.reset(); }
@@ -110,6 +115,7 @@ class ClaimRun {
   const OnLoop on_loop_;
   const Time began_ = std::chrono::steady_clock::now();
   std::shared_ptr<ClaimLock> lock_;
+  bool has_compared_ = false;
   std::vector<HookRun> hooks_[2];  ///< allocate and pre_start
   mutable std::mutex mutex_;
   std::string step_ = "waiting for a thread";

@@ -56,9 +56,11 @@ std::string ClaimStore::ClaimFileName(const std::string& uid) const {
   return patchbay::ClaimFileName(driver_, uid);
 }
 
-void ClaimStore::ReadRecord(const std::string& uid, const FileDirectory::Stamp& stamp,
-                            ClaimRecords& into) {
+/// Fails if the file may be readable later: it is not damaged.
+Status ClaimStore::ReadRecord(const std::string& uid, const FileDirectory::Stamp& stamp,
+                              ClaimRecords& into) {
   auto text = records_.ReadText(NameOf(uid), kMaxRecordBytes);
+  if (!text && text.error().kind == ErrorKind::kUnavailable) return Failure(text.error());
   auto record = text ? RecordFromJson(*text, uid) : Result<PreparedClaim>(Failure(text.error()));
   if (record) {
     into.claims.emplace(uid, std::make_shared<const PreparedClaim>(*std::move(record)));
@@ -67,6 +69,7 @@ void ClaimStore::ReadRecord(const std::string& uid, const FileDirectory::Stamp& 
     why.message = Format("{} {}", PathOf(uid), why.message);
     into.bad.emplace(uid, BadRecord{PathOf(uid), std::move(why), stamp.modified_s > BootTime()});
   }
+  return {};
 }
 
 Result<std::shared_ptr<const ClaimRecords>> ClaimStore::Read() {
@@ -99,7 +102,7 @@ Result<std::shared_ptr<const ClaimRecords>> ClaimStore::Read() {
     if (is_same && last_->claims.contains(uid)) {
       records->claims.insert(*last_->claims.find(uid));
     } else {
-      ReadRecord(uid, stamp, *records);
+      TRY(ReadRecord(uid, stamp, *records));
     }
   }
   read_ = std::move(now);

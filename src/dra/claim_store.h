@@ -74,7 +74,7 @@ class ClaimStore {
  private:
   static std::string NameOf(const std::string& uid) { return "claim_" + uid + ".json"; }
   std::string ClaimFileName(const std::string& uid) const;
-  void ReadRecord(const std::string& uid, const FileDirectory::Stamp& stamp, ClaimRecords& into);
+  Status ReadRecord(const std::string& uid, const FileDirectory::Stamp& stamp, ClaimRecords& into);
 
   const FileDirectory records_;
   const CdiDirectory cdi_;

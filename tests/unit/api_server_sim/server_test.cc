@@ -10,6 +10,7 @@
 #include "objects.h"
 #include "support/api_client.h"
 #include "support/certificates.h"
+#include "support/inherited_sockets.h"
 
 namespace patchbay::api_sim {
 namespace {
@@ -159,6 +160,14 @@ TEST_F(ApiServerTest, AwaitEndsAlthoughItsPredicateReadsObjects) {
         return false;
       },
       std::chrono::milliseconds(1)));
+}
+
+TEST_F(ApiServerTest, SocketsAreNotInherited) {
+  Serve();
+  ApiClient client(port());
+  EXPECT_EQ(client.Get(kPath).status, 200);
+  EXPECT_EQ(test::ExpectNotInherited(port()),
+            3);  // the reservation, the listener and the connection
 }
 
 TEST_F(ApiServerTest, ReportsChangesToWatches) {

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utime.h>
 
 #include <chrono>
@@ -9,6 +11,7 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "base/format.h"
 #include "dra/claim_preparer.h"
@@ -226,6 +229,27 @@ TEST_F(ClaimPreparerFilesTest, ReadsOnlyTheRecordsThatChanged) {
   EXPECT_EQ(third->claims.at(Key("two").uid), second->claims.at(Key("two").uid));
 }
 
+TEST_F(ClaimPreparerFilesTest, ARecordThatCannotBeOpenedIsNotDamaged) {
+  if (geteuid() != 0) GTEST_SKIP() << "root becomes another user here";
+  Allocate("mine", "a");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  for (const char* directory : {"", "data", "data/claims"}) {
+    ASSERT_EQ(chmod(tree_.path(directory).c_str(), 0755), 0);
+  }
+  ClaimStore store(tree_.path("data"), cdi_dir_, "patchbay.dev", boot_);
+  std::string error;
+  std::thread([&] {
+    setfsuid(65534);  // of this thread only
+    const auto read = store.Read();
+    error = read ? "read" : read.error().message;
+  }).join();
+  EXPECT_THAT(error,
+              AllOf(HasSubstr("claim_uid-of-mine.json: Permission denied"), HasSubstr("; ")));
+  const auto read = store.Read();
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE((*read)->claims.contains(Key("mine").uid));
+}
+
 /// Another process may have the lock, for as long as its hooks run.
 TEST_F(ClaimPreparerFilesTest, AComparisonThatFailsIsRepeated) {
   Allocate("mine", "a");
@@ -235,7 +259,13 @@ TEST_F(ClaimPreparerFilesTest, AComparisonThatFailsIsRepeated) {
   auto other =
       ClaimLock::Open(tree_.path("data") + "/serialize.lock", std::make_shared<ClaimLock::Table>());
   const std::string name = "claim " + Key("mine").uid;
-  ASSERT_TRUE(other && (*other)->TryLock({&name, 1}).value());
+  ASSERT_TRUE(other);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  bool is_locked = false;  // as soon as the run that prepared has unlocked
+  while (!is_locked && std::chrono::steady_clock::now() < end) {
+    is_locked = (*other)->TryLock({&name, 1}).value();
+  }
+  ASSERT_TRUE(is_locked);
   int ended = 0;
   on_ended_ = [&] { ++ended; };
   preparer_->Refresh({Key("mine")});

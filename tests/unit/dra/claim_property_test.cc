@@ -60,7 +60,6 @@ class ClaimProperty : public test::ClaimPreparerFixture {
           },
           log_, cancellation_));
     }
-    on_ended_ = [this] { ++ended_; };
     ServePlayed();
     for (std::size_t i = 0; i < instances_.size(); ++i) StartInstance(i);
   }
@@ -260,9 +259,8 @@ class ClaimProperty : public test::ClaimPreparerFixture {
     std::vector<ClaimKey> keys;
     for (const auto& [name, claim] : played_) keys.push_back(Key(name));
     for (const auto& instance : instances_) {
-      const std::size_t until = ended_ + keys.size();
       instance->Refresh(keys);
-      ASSERT_TRUE(loop_.RunUntil([&] { return ended_ >= until; }));
+      ASSERT_TRUE(loop_.RunUntil([&] { return instance->running() == 0; }));
     }
   }
   void Replug() {
@@ -331,7 +329,6 @@ class ClaimProperty : public test::ClaimPreparerFixture {
   std::mutex mutex_;
   std::vector<std::pair<int, Hook>> ran_;  ///< in this step
   std::optional<int> releasing_;           ///< the device that Unprepare may release
-  std::size_t ended_ = 0;
   int next_claim_ = 0;
   int boots_ = 1;
 };

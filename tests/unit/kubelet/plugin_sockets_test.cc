@@ -52,7 +52,9 @@ TEST(SocketName, IsRecognizedOnlyWithAllItsParts) {
     other[i] = 'x';
     EXPECT_FALSE(IsSocketName(other)) << other;
     EXPECT_FALSE(IsSocketName(name.substr(0, i))) << i;
-    if (i > 0) EXPECT_FALSE(IsSocketName(name.substr(i))) << i;
+    if (i > 0) {
+      EXPECT_FALSE(IsSocketName(name.substr(i))) << i;
+    }
   }
   EXPECT_FALSE(IsSocketName(name + "x"));
   EXPECT_FALSE(IsSocketName("x" + name));
