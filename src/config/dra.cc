@@ -8,6 +8,7 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/path.h"
 #include "config/foreign_syntax.h"
 #include "model/driver_name.h"
 #include "model/template_shape.h"
@@ -103,6 +104,16 @@ void CompileDraDaemon(const DaemonDraft& draft, Reporter& reporter, DaemonSpec& 
     if (const Status valid = CheckDriverName(spec.dra_driver); !valid) {
       reporter.Report(Code::kBadDriverName, draft.dra->driver->place, valid.error().message,
                       "as in driver = \"patchbay.dev\"");
+    }
+    const std::size_t both = spec.dra_driver.size() + DirectoryOf(spec.kubelet_dir).size();
+    if (both > kMaxDriverAndRoot && spec.kubelet_dir.size() <= kMaxKubeletDir) {
+      reporter.Report(
+          Code::kSocketPathTooLong, draft.dra->driver->place,
+          Format("the driver name and the directory of kubelet_dir have {} bytes together, which "
+                 "makes socket paths longer than {}",
+                 both, kMaxSocketPath),
+          Format("they are limited to {} bytes together; choose a shorter name",
+                 kMaxDriverAndRoot));
     }
   }
   if (draft.kubernetes) CompileCluster(*draft.kubernetes, reporter, spec);

@@ -99,7 +99,7 @@ class Daemon {
                                                    Cancellation cancellation);
   void Drain(std::unique_ptr<ResourceController> resource);
   Status Reconcile(const ResourceSpecs& wanted);
-  Status StartDra();
+  void StartDra();
   void ServePreparedClaims();
   void OnClaimsUnreadable(const std::string& reason);
   void OnDraStatus();

@@ -135,7 +135,7 @@ Status Daemon::Reconcile(const ResourceSpecs& wanted) {
         std::ranges::find(wanted, old->name, [](const auto& spec) { return spec->name; });
     if (same != wanted.end() && (*same)->api != old->api) taken.insert(old->name);
   }
-  if (!dra_ && HasDra(wanted)) TRY(StartDra());
+  if (!dra_ && HasDra(wanted)) StartDra();
   ResourceSpecs free;
   std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(free),
                [&](const auto& spec) { return !taken.contains(spec->name); });
@@ -147,9 +147,10 @@ Status Daemon::Reconcile(const ResourceSpecs& wanted) {
 }
 
 /// Connects to nothing before a resource needs it, so that a node without such resources needs no
-/// access to the API server. Without an API server the resources are reported as not served, and
-/// those of the device plugin API do not depend on it. Stays, once started.
-Status Daemon::StartDra() {
+/// access to the API server. Without an API server, or paths of sockets that can be used, the
+/// resources are reported as not served, and those of the device plugin API do not depend on it.
+/// Stays, once started.
+void Daemon::StartDra() {
   const Result<ClusterConfig> cluster =
       ClusterFor(spec_, options_.cluster, options_.allows_other_server);
   DraService::Options options{
@@ -161,10 +162,9 @@ Status Daemon::StartDra() {
       .cdi_dir = spec_.cdi_dir,
       .seed = std::random_device()()};
   const auto metrics = metrics_.AddDra();
-  dra_ = TRY(DraService::Create({loop_, log_, rpc_, pending_calls_, metrics}, std::move(options),
-                                [this] { OnDraStatus(); }));
+  dra_ = DraService::Create({loop_, log_, rpc_, pending_calls_, metrics}, std::move(options),
+                            [this] { OnDraStatus(); });
   dra_metrics_ = metrics;
-  return {};
 }
 
 /// Claims that an earlier configuration prepared keep their pods from ending until the driver
@@ -184,9 +184,7 @@ void Daemon::ServePreparedClaims() {
             "claims are prepared, but no resource is served by Dynamic Resource Allocation; their "
             "release needs this process",
             {{"driver", spec_.dra_driver}, {"claims", claims}});
-        if (const Status started = StartDra(); !started) {
-          return log_.Error("cannot release claims", {{"reason", started.error().message}});
-        }
+        StartDra();
         dra_->SetNames({});
       }));
 }

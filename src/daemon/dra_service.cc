@@ -33,9 +33,9 @@ constexpr std::chrono::seconds kStartLimit{20};
 
 }  // namespace
 
-Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps, Options options,
-                                                       std::function<void()> on_status) {
-  const DriverSockets sockets = TRY(SocketsOf(options.instance));
+std::unique_ptr<DraService> DraService::Create(const Dependencies& deps, Options options,
+                                               std::function<void()> on_status) {
+  const DriverSockets sockets = SocketsOf(options.instance);
   prctl(PR_SET_DUMPABLE, 0);  // a core dump would have the token for the API server
   std::unique_ptr<DraService> service(
       new DraService(deps, std::move(options), sockets.data, std::move(on_status)));

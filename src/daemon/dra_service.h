@@ -65,10 +65,10 @@ class DraService {
     std::shared_ptr<ResourceObserver> observer;
   };
 
-  /// `on_status` is called when status() may have changed. Fails with kInvalid if the names or
-  /// paths of the instance are not valid.
-  static Result<std::unique_ptr<DraService>> Create(const Dependencies& deps, Options options,
-                                                    std::function<void()> on_status);
+  /// `on_status` is called when status() may have changed. An instance whose sockets cannot be
+  /// created is not registered, see StateOf.
+  static std::unique_ptr<DraService> Create(const Dependencies& deps, Options options,
+                                            std::function<void()> on_status);
   ~DraService();
   DraService(const DraService&) = delete;
   DraService& operator=(const DraService&) = delete;

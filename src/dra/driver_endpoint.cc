@@ -188,6 +188,7 @@ void DriverEndpoint::StartServers() {
   const auto on_streams = OnLoop([this](int open) { events_.on_health_streams(open); });
   const auto start = [rpc = deps_.rpc, sockets = sockets_, backend = backend_, on_registration,
                       on_streams](Started& started) -> Status {
+    TRY(sockets.usable);
     TRY(CheckMounts(sockets));
     TRY(CheckRegistry(sockets.registry));
     TRY(CreateDataDir(sockets.data));

@@ -9,7 +9,6 @@
 #include "base/ascii.h"
 #include "base/format.h"
 #include "dra/sha256.h"
-#include "model/driver_name.h"
 #include "model/object_name.h"
 #include "model/spec.h"
 #include "rpc/socket_file.h"
@@ -68,9 +67,8 @@ bool IsOfAPod(std::string_view start, std::string_view name, std::string_view en
 
 }  // namespace
 
-Result<DriverSockets> SocketsOf(const DriverInstance& instance) {
+DriverSockets SocketsOf(const DriverInstance& instance) {
   const auto& [root, driver, uid] = instance;
-  TRY(CheckDriverName(driver));
   DriverSockets sockets;
   sockets.registry = root + "/plugins_registry";
   sockets.data = Format("{}/plugins/{}", root, driver);
@@ -78,8 +76,10 @@ Result<DriverSockets> SocketsOf(const DriverInstance& instance) {
     sockets.dra = sockets.data + "/dra.sock";
     sockets.registration = Format("{}/{}{}", sockets.registry, driver, kRegistrationEnd);
   } else if (!IsUid(uid)) {
-    return Fail(ErrorKind::kInvalid,
-                "the pod UID is not valid; set POD_UID from the field metadata.uid of the pod");
+    sockets.usable =
+        Fail(ErrorKind::kInvalid,
+             "the pod UID is not valid; set POD_UID from the field metadata.uid of the pod");
+    return sockets;
   } else {
     const std::string hash = ShortHash(uid, kUidHash);
     sockets.dra = FirstThatFits({Format("{}/{}{}{}", sockets.data, kDraStart, uid, kSocketEnd),
@@ -90,8 +90,8 @@ Result<DriverSockets> SocketsOf(const DriverInstance& instance) {
                        Format("{}/dra-{}{}", sockets.registry,
                               ShortHash(driver + '\0' + uid, kBothHash), kRegistrationEnd)});
   }
-  TRY(CheckLength(sockets.dra));
-  TRY(CheckLength(sockets.registration));
+  sockets.usable = CheckLength(sockets.dra);
+  if (sockets.usable) sockets.usable = CheckLength(sockets.registration);
   return sockets;
 }
 

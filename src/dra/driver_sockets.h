@@ -21,6 +21,8 @@ struct DriverInstance {
 /// (k8s.io/dynamic-resource-allocation, kubeletplugin/draplugin.go), with hashes where a path would
 /// be longer than the 107 bytes that fit into a socket address.
 struct DriverSockets {
+  /// Or why no socket can be created: `dra` and `registration` are not used then.
+  Status usable = {};
   std::string registry;  ///< the directory that the kubelet watches; it creates it
   std::string data;      ///< the directory of the driver, which the driver creates
   std::string dra;       ///< in `data`: "dra.sock" or "dra-<pod UID>.sock"
@@ -28,9 +30,9 @@ struct DriverSockets {
       registration;  ///< in `registry`: "<driver>-reg.sock" or "<driver>-<pod UID>-reg.sock"
 };
 
-/// Returns the paths. Fails with kInvalid if the driver or the pod UID is not a valid name, or if a
-/// path is too long even with hashes.
-Result<DriverSockets> SocketsOf(const DriverInstance& instance);
+/// Returns the paths for a driver with a valid name. They are not usable, with kInvalid, if the pod
+/// UID is not valid, or if a path is too long even with hashes.
+DriverSockets SocketsOf(const DriverInstance& instance);
 
 /// Returns whether a socket with this name in DriverSockets::registry is of `driver`, of any
 /// instance. A name without the driver in it, the shortest form, is not recognized.

@@ -52,7 +52,7 @@ class Planner {
  public:
   Planner(const std::string& pool, std::span<const SliceDevice> devices,
           std::span<const PublishedSlice> published, std::string_view owner_uid);
-  SlicePlan Plan();
+  SlicePlan Plan(std::int64_t min_generation);
 
  private:
   void LayOut();
@@ -231,14 +231,15 @@ bool Planner::CanKeepGeneration() const {
          count;
 }
 
-SlicePlan Planner::Plan() {
+SlicePlan Planner::Plan(std::int64_t min_generation) {
   LayOut();
-  const bool is_right =
-      !has_foreign_newest_ &&
-      std::ranges::all_of(targets_, [&](const TargetSlice& target) { return IsOfTarget(target); });
+  const bool must_rise = has_foreign_newest_ || generation_ < min_generation;
+  const bool is_right = !must_rise && std::ranges::all_of(targets_, [&](const TargetSlice& target) {
+    return IsOfTarget(target);
+  });
   if (is_right) return std::move(plan_);  // deletions of older generations at most
-  const bool keeps = generation_ > 0 && !has_foreign_newest_ && CanKeepGeneration();
-  const std::int64_t generation = keeps ? generation_ : generation_ + 1;
+  const bool keeps = generation_ > 0 && !must_rise && CanKeepGeneration();
+  const std::int64_t generation = keeps ? generation_ : std::max(generation_ + 1, min_generation);
   std::set<std::size_t> used;
   for (const TargetSlice& target : targets_) {
     if (target.current == nullptr) continue;
@@ -268,8 +269,9 @@ SliceKey DeletionOf(const PublishedSlice& slice) {
 }
 
 SlicePlan PlanSlices(const std::string& pool, std::span<const SliceDevice> devices,
-                     std::span<const PublishedSlice> published, std::string_view owner_uid) {
-  return Planner(pool, devices, published, owner_uid).Plan();
+                     std::span<const PublishedSlice> published, std::string_view owner_uid,
+                     std::int64_t min_generation) {
+  return Planner(pool, devices, published, owner_uid).Plan(min_generation);
 }
 
 }  // namespace patchbay

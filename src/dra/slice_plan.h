@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,7 +47,10 @@ SliceKey DeletionOf(const PublishedSlice& slice);
 /// the same generation. Otherwise the generation rises and all slices are written. After each write
 /// the scheduler either sees the pool as it was, sees all of it as it shall be, or ignores it as
 /// incomplete.
+///
+/// The generation rises at least to `min_generation`, for slices that are not in `published`.
 SlicePlan PlanSlices(const std::string& pool, std::span<const SliceDevice> devices,
-                     std::span<const PublishedSlice> published, std::string_view owner_uid);
+                     std::span<const PublishedSlice> published, std::string_view owner_uid,
+                     std::int64_t min_generation = 0);
 
 }  // namespace patchbay

@@ -187,7 +187,7 @@ std::optional<SlicePlan> SlicePublisher::PlanOf(const std::string& name) {
   if (!wanted) return std::nullopt;
   const auto published = store_.SlicesOf(name);
   if (wanted->not_served.empty()) {
-    return PlanSlices(name, wanted->devices, published, owner_.node_uid);
+    return PlanSlices(name, wanted->devices, published, owner_.node_uid, min_generation_);
   }
   SlicePlan plan;
   std::ranges::transform(published, std::back_inserter(plan.deletions), DeletionOf);
@@ -234,13 +234,20 @@ void SlicePublisher::OnPage(const ListedObjects& listed) {
     has_deleted_ = false;
     held_events_.clear();
     held_bytes_ = 0;
-    store_.Clear();
+    store_.BeginList();
   }
   for (const nlohmann::json& object : listed.objects) {
     if (auto slice = Read(object)) store_.Put(*std::move(slice));
   }
   if (!listed.is_last) return;
-  if (listed.is_cut) store_.SetIncomplete();
+  store_.EndList(listed.is_cut);
+  // The list may hide own slices, those of an earlier process with an unknown generation. A pool is
+  // written at most once a second, so that is below the time in milliseconds. Known ones are
+  // written again after each such list, which shows whether they are still there.
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  min_generation_ = store_.is_incomplete()
+                        ? std::chrono::duration_cast<std::chrono::milliseconds>(now).count()
+                        : 0;
   is_listed_ = true;
   is_probe_due_ = true;
   watch_error_.clear();

@@ -182,6 +182,8 @@ class SlicePublisher {
   Pool other_pools_;  ///< the deletion of their slices
   bool has_names_ = false;
   bool is_listed_ = false;  ///< the slices at the API server are known
+  /// Above the generations of own slices that the last list did not have because it was cut off.
+  std::int64_t min_generation_ = 0;
   std::optional<ServerFeatures> features_;
   bool is_probe_due_ = true;
   SliceOwner owner_;              ///< with the UID of the node as last read

@@ -190,6 +190,7 @@ void SlicePublisher::OnWriteFailed(const ApiError& error) {
     deps_.log.Warning("cannot publish a resource slice; retrying",
                       {{"pool", execution_->pool}, {"reason", error.message}});
   }
+  if (IsOutdated(retry) && store_.is_incomplete()) store_.Forget(execution_->pool);
   DropExecution();
   if (IsOutdated(retry) || error.kind == ApiErrorKind::kResponse) Relist();
 }

@@ -73,7 +73,8 @@ std::span<const PublishedSlice> SliceStore::SlicesOf(const std::string& pool) co
 
 std::set<std::string> SliceStore::Put(PublishedSlice slice) {
   const std::optional<PublishedSlice> old = Take(slice.key.name);
-  if (!old && pool_of_.size() >= kMaxSlices) {
+  if (unlisted_.erase(slice.key.name) > 0) written_.erase(slice.key.name);
+  if (!old && pool_of_.size() >= kMaxSlices && !written_.contains(slice.key.name)) {
     is_incomplete_ = true;
     return {};
   }
@@ -105,12 +106,32 @@ std::optional<PublishedSlice> SliceStore::Take(const std::string& name) {
   return taken;
 }
 
-void SliceStore::Clear() {
+void SliceStore::BeginList() {
+  std::vector<PublishedSlice> own;
+  for (const auto& [name, version] : std::exchange(written_, {})) {
+    auto slice = version.empty() ? std::nullopt : Take(name);
+    if (slice) own.push_back(*std::move(slice));
+  }
   pools_.clear();
   bytes_ = 0;
   is_incomplete_ = false;
   pool_of_.clear();
-  written_.clear();
+  unlisted_.clear();
+  for (const PublishedSlice& slice : own) OnWritten(slice);
+  for (const PublishedSlice& slice : own) unlisted_.insert(slice.key.name);
+}
+
+void SliceStore::EndList(bool is_cut) {
+  is_incomplete_ = is_incomplete_ || is_cut;
+  for (const std::string& name : std::exchange(unlisted_, {})) {
+    if (is_incomplete_) continue;
+    Take(name);
+    written_.erase(name);
+  }
+}
+
+void SliceStore::Forget(const std::string& pool) {
+  for (const PublishedSlice& slice : SlicesOf(pool)) written_.erase(slice.key.name);
 }
 
 Result<std::optional<PublishedSlice>> SliceStore::Read(const nlohmann::json& object) const {
@@ -142,6 +163,7 @@ std::set<std::string> SliceStore::Apply(WatchEventType type, PublishedSlice slic
 
 void SliceStore::OnWritten(PublishedSlice slice) {
   if (!IsOwn(slice)) return;
+  unlisted_.erase(slice.key.name);
   written_[slice.key.name] = slice.key.resource_version;
   Put(std::move(slice));
 }

@@ -25,7 +25,7 @@ namespace patchbay {
 /// key and its pool are kept, to delete it. A value.
 class SliceStore {
  public:
-  /// More slices than this are ignored, see is_incomplete.
+  /// More slices of others than this are ignored, see is_incomplete.
   static constexpr std::size_t kMaxSlices = 10'000;
   /// Of the content of all slices. 10,000 devices with 32 attributes have less.
   static constexpr std::size_t kMaxBytes = std::size_t{64} << 20U;
@@ -37,10 +37,12 @@ class SliceStore {
   /// whether slices of a new one are known without their content: list again to read it.
   bool SetPools(const std::set<std::string>& names);
 
-  /// Removes all slices, before those of a list are added.
-  void Clear();
-  /// The list had more objects.
-  void SetIncomplete() { is_incomplete_ = true; }
+  /// Removes the slices, before those of a list are added, except own writes.
+  void BeginList();
+  /// Removes own writes that the list does not have, unless it was cut off and may hide them.
+  void EndList(bool is_cut);
+  /// Own writes in a pool are not as the API server has them: the next list removes them.
+  void Forget(const std::string& pool);
   /// Returns whether the API server has slices that are not known here.
   bool is_incomplete() const { return is_incomplete_; }
 
@@ -76,6 +78,7 @@ class SliceStore {
   std::map<std::string, std::string> pool_of_;  ///< by the name of the slice
   /// The resource version of the last own write by name; empty for a deletion.
   std::map<std::string, std::string> written_;
+  std::set<std::string> unlisted_;  ///< own writes that the list has not had yet
 };
 
 /// Returns about how much memory the content of a slice takes, in bytes.

@@ -104,6 +104,8 @@ HookRunner::QueueSlot HookRunner::PlaceFor(HookCall call, Done done) {
 
 void HookRunner::Run(HookCall call, Done done) {
   std::unique_lock lock(mutex_);
+  const auto calls = static_cast<std::size_t>(std::ranges::count_if(
+      queue_, [](const auto& entry) { return entry.second.call.hook != Hook::kRelease; }));
   const auto at = queue_.emplace(next_serial_++, PlaceFor(std::move(call), std::move(done))).first;
   Completions completions;
   if (at->second.call.commands.empty() && std::ranges::count(Due(), at) > 0) {
@@ -112,6 +114,13 @@ void HookRunner::Run(HookCall call, Done done) {
   } else if (ending_) {
     completions.emplace_back(std::move(at->second),
                              Fail(ErrorKind::kPrecondition, kShutdownReason));
+    queue_.erase(at);
+  } else if (at->second.call.hook != Hook::kRelease && calls >= kMaxCalls) {
+    completions.emplace_back(std::move(at->second),
+                             Fail(ErrorKind::kPrecondition,
+                                  Format("{} calls already wait for hooks of this resource; see "
+                                         "what its hooks wait for",
+                                         calls)));
     queue_.erase(at);
   } else if (!keeper_.joinable()) {
     try {

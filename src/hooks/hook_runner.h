@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -29,6 +30,10 @@ namespace patchbay {
 /// called after it.
 class HookRunner {
  public:
+  /// The maximum number of calls of kAllocate and kPreStart that wait or run, also of those that
+  /// the kubelet has canceled; further ones fail at once. Releases are never refused.
+  static constexpr std::size_t kMaxCalls = 256;
+
   /// Receives kPrecondition and a message for the owner of the pod if the hook failed.
   using Done = std::function<void(const Status&)>;
   /// Receives the result of each call that had commands, before its `Done`; any thread.

@@ -269,6 +269,22 @@ TEST_F(Dra, DevicePluginsAreServedWithoutAnApiServer) {
   EXPECT_TRUE(daemon_->AwaitUnready("or add [daemon.kubernetes] to the configuration"));
 }
 
+TEST_F(Dra, DevicePluginsAreServedWithoutSocketsOfTheDriver) {
+  ASSERT_NO_FATAL_FAILURE(StartPluginSide());
+  const std::string plugin = Resource("example.com/plugin", "/dev/ttyUSB*");
+  StartDaemon(std::string(kDraSerial) + plugin, "../uid");
+  const std::string registered = "patchbay_resource_registered{resource=\"example.com/";
+  ASSERT_TRUE(daemon_->AwaitMetric(registered + "plugin\"}", 1));
+  EXPECT_TRUE(daemon_->AwaitUnready("set POD_UID from the field metadata.uid"));
+  EXPECT_EQ(daemon_->Metric(registered + "serial\"}"), 0);
+  EXPECT_TRUE(daemon_->log().Await("driver sockets cannot be created"));
+  // A reload is applied as well.
+  StartDaemon(plugin, "../uid");
+  ASSERT_TRUE(daemon_->AwaitReady());
+  daemon_->Reload(std::string(kDraSerial) + plugin);
+  EXPECT_TRUE(daemon_->AwaitUnready("set POD_UID from the field metadata.uid"));
+}
+
 /// An editor of the configuration must not get the token of the pod by naming another server.
 TEST_F(Dra, AConfigurationInAPodNamesNoOtherApiServer) {
   const std::string keys = Format(

@@ -549,6 +549,9 @@ group_by = 'c')"),
        "shorter timeouts"},
       {"[daemon]\npod_resources = ''\n" + Hook("release", "command = ['x']"), "7:1 needs-key",
        "a release hook needs pod_resources, which is disabled", ""},
+      {"[daemon]\nkubelet_dir = '/" + std::string(31, 'k') + "/plugins'\ndra = {driver = '" +
+           std::string(46, 'd') + "'}\n" + Resource(""),
+       "3:17 socket-path-too-long", "have 78 bytes together", "77 bytes"},
       {"[daemon]\ndra = {driver = 'Patchbay'}\n" + Resource(""), "2:17 bad-driver-name",
        "lowercase letters", "driver = \"patchbay.dev\""},
       {"[daemon.kubernetes]\nserver = 'http://10.0.0.1'\nca = '/ca'\ntoken_file = '/t'\n" +

@@ -115,7 +115,7 @@ class DriverEndpointTest : public test::DraTest {
     auto instance = std::make_unique<Instance>();
     instance->endpoint = std::make_unique<DriverEndpoint>(
         DriverEndpoint::Dependencies{loop_, pool_, log_, rpc_},
-        SocketsOf({tree_.path(), "a.b", pod_uid}).value(),
+        SocketsOf({tree_.path(), "a.b", pod_uid}),
         DriverBackend{.driver = "a.b",
                       .claims = instance->claims,
                       .observer = std::make_shared<test::RecordingDriverObserver>()},

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/driver_name.h"
 #include "model/spec.h"
 #include "support/temp_tree.h"
 #include "support/unix_socket.h"
@@ -28,9 +29,9 @@ constexpr char kUidHash[] = "Zm_2zKpbPAc";  // of SHA-256, computed with another
 constexpr char kDriverUidHash[] = "KMx14UzMfiSWcmF1Jb_YNA";
 
 DriverSockets Paths(const DriverInstance& instance) {
-  const auto sockets = SocketsOf(instance);
-  EXPECT_TRUE(sockets) << (sockets ? "" : sockets.error().message);
-  return sockets.value_or(DriverSockets{});
+  DriverSockets sockets = SocketsOf(instance);
+  EXPECT_TRUE(sockets.usable) << (sockets.usable ? "" : sockets.usable.error().message);
+  return sockets;
 }
 
 TEST(SocketsOf, HasFixedNamesWithoutAPod) {
@@ -69,12 +70,24 @@ TEST(SocketsOf, UsesHashesWhereThePathIsTooLong) {
   EXPECT_THAT(longest.dra, HasSubstr(std::string("/dra-") + kUidHash + ".sock"));
 }
 
+TEST(SocketsOf, FitsInAPodIfTheConfigurationIsValid) {
+  for (const std::size_t driver : {std::size_t{28}, kMaxDriverName}) {
+    const auto usable = [driver](std::size_t root) {
+      return SocketsOf({.kubelet_root = "/" + std::string(root - 1, 'k'),
+                        .driver = std::string(driver, 'd'),
+                        .pod_uid = kUid})
+          .usable.has_value();
+    };
+    EXPECT_TRUE(usable(kMaxDriverAndRoot - driver));
+    EXPECT_FALSE(usable(kMaxDriverAndRoot - driver + 1));
+  }
+}
+
 TEST(SocketsOf, RejectsWhatCannotBeServed) {
   const auto error = [](const DriverInstance& instance) {
-    const auto sockets = SocketsOf(instance);
-    return sockets ? "" : sockets.error().message;
+    const DriverSockets sockets = SocketsOf(instance);
+    return sockets.usable ? "" : sockets.usable.error().message;
   };
-  EXPECT_THAT(error({.driver = "../a"}), HasSubstr("driver name"));
   EXPECT_THAT(error({.driver = "a", .pod_uid = "../b"}), HasSubstr("POD_UID"));
   const std::string root = "/" + std::string(90, 'k');
   EXPECT_THAT(error({.kubelet_root = root, .driver = "patchbay.dev"}), HasSubstr("107 bytes"));

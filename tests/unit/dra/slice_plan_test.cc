@@ -342,6 +342,17 @@ TEST(PlanSlices, DeletesForeignSlicesInAnyVersion) {
   }
 }
 
+TEST(PlanSlices, RisesToTheLeastGeneration) {
+  Server server = Published(NumberedUpTo(65));
+  const auto devices = NumberedUpTo(66);  // one slice alone changes
+  const auto plan = [&] { return PlanSlices(kPool, devices, server.slices(), kOwnerUid, 1000); };
+  server.Apply(plan());
+  EXPECT_EQ(server.Scheduler(), ViewOf(devices));
+  ASSERT_THAT(server.slices(), SizeIs(2));
+  for (const PublishedSlice& slice : server.slices()) EXPECT_EQ(slice.slice.generation, 1000);
+  EXPECT_TRUE(plan().IsEmpty());
+}
+
 TEST(PlanSlices, KeepsTheTimeOfATaint) {
   auto devices = NumberedUpTo(2);
   const DeviceTaint taint{.key = std::string(kUnhealthyTaint)};

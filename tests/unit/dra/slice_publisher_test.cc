@@ -4,8 +4,10 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "base/format.h"
 #include "unit/dra/slice_server.h"
@@ -99,6 +101,42 @@ class SlicePublisherTest : public test::ClientFixture {
         std::ranges::count_if(server_->requests(), [&](const ServerRequest& request) {
           return request.target().find(part_of_target) != std::string_view::npos;
         }));
+  }
+  /// Returns the devices that the scheduler can allocate, if there is one pool: those of the
+  /// highest generation, and none while that is incomplete.
+  std::vector<std::string> Allocatable() const {
+    std::int64_t newest = 0, missing = 0;
+    std::vector<std::string> names;
+    for (const auto& [name, slice] : api_.slices()) {
+      const auto& spec = slice["spec"];
+      const auto generation = spec["pool"]["generation"].get<std::int64_t>();
+      if (generation < newest) continue;
+      if (std::exchange(newest, generation) < generation) {
+        names.clear();
+        missing = spec["pool"]["resourceSliceCount"].get<std::int64_t>();
+      }
+      --missing;
+      for (const auto& device : spec["devices"]) names.push_back(device["name"]);
+    }
+    return missing == 0 ? names : std::vector<std::string>{"incomplete"};
+  }
+  /// Cuts off all lists from now on, before they have a slice of the node. Calls `before`.
+  void CutLists(std::function<void()> before = [] {}) {
+    std::string list = R"({"metadata":{"resourceVersion":"1","continue":"more"},"items":[)";
+    for (int i = 0; i < 10'000; ++i) {
+      list += Format(R"({}{{"metadata":{{"name":"a{}","uid":"u","resourceVersion":"1"}},)",
+                     i == 0 ? "" : ",", i);
+      list += R"("spec":{"driver":"other.dev"}})";
+    }
+    list += "]}";
+    api_.fault = [before, list = std::move(list)](const ServerRequest& r) -> std::optional<Reply> {
+      const bool is_list = r.method() == boost::beast::http::verb::get &&
+                           r.target().starts_with(test::SliceServer::kSlices) &&
+                           r.target().find("watch=true") == std::string_view::npos;
+      if (!is_list) return std::nullopt;
+      before();
+      return JsonReply(200, list);
+    };
   }
   std::string OnlySlice() const { return api_.slices().begin()->first; }
   /// Lets everything happen that is due within `time`. The clock stands still during requests.
@@ -647,6 +685,43 @@ TEST_F(SlicePublisherTest, ConflictsCountAsCorrections) {
   EXPECT_LE(conflicts, 30);
   Pass(seconds(40));
   EXPECT_THAT(api_.Devices(), ElementsAre("a119"));
+}
+
+/// A restart during a flood of slices of others.
+TEST_F(SlicePublisherTest, AListThatIsCutOffHidesNoGeneration) {
+  Publish(PoolOfSize(65));
+  ASSERT_TRUE(AwaitCurrent());
+  CutLists();
+  Start();
+  Publish(PoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  EXPECT_THAT(Allocatable(), ElementsAre("a"));
+  EXPECT_THAT(api_.slices(), SizeIs(3)) << "two are hidden";
+  // Further lists hide what was written since then, too.
+  publisher_->OnKubeletRegistered();
+  Pass(seconds(5));
+  Set(PoolOf({"b"}));
+  Pass(seconds(5));
+  EXPECT_THAT(Allocatable(), ElementsAre("b"));
+  EXPECT_THAT(api_.slices(), SizeIs(3));
+  api_.fault = nullptr;
+  publisher_->OnKubeletRegistered();
+  Pass(seconds(5));
+  EXPECT_THAT(api_.Devices(), ElementsAre("b"));
+  EXPECT_THAT(api_.slices(), SizeIs(1));
+}
+
+TEST_F(SlicePublisherTest, AListThatIsCutOffHidesNoDeletion) {
+  Publish(PoolOfSize(65));
+  ASSERT_TRUE(AwaitCurrent());
+  bool are_deleted = false;
+  CutLists([&] {
+    if (!std::exchange(are_deleted, true)) api_.DeleteAll();  // no watch is open
+  });
+  publisher_->OnKubeletRegistered();
+  Pass(seconds(10));
+  EXPECT_TRUE(are_deleted);
+  EXPECT_THAT(Allocatable(), SizeIs(65));
 }
 
 TEST_F(SlicePublisherTest, PublishesTenThousandDevicesInOneGo) {

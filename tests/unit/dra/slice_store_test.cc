@@ -11,6 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 nlohmann::json Object(const std::string& name, const std::string& version,
                       const std::string& device = "a") {
@@ -73,7 +74,7 @@ TEST_F(SliceStoreTest, KnowsTheSlicesOfAList) {
   other_node["spec"]["nodeName"] = "node-2";
   EXPECT_EQ(Add({Object("a", "1"), other_driver, other_node, nlohmann::json::object(), "x"}), 2);
   EXPECT_THAT(Shown(), ElementsAre("a@1:a"));
-  store_.Clear();
+  store_.BeginList();
   EXPECT_THAT(Shown(), IsEmpty());
 }
 
@@ -150,12 +151,34 @@ TEST_F(SliceStoreTest, FailsForAnEventThatIsNotASlice) {
 
 TEST_F(SliceStoreTest, IsBounded) {
   for (std::size_t i = 0; i <= SliceStore::kMaxSlices; ++i) {
-    store_.OnWritten(Slice("a" + std::to_string(i), "1"));
+    store_.Put(Slice("a" + std::to_string(i), "1"));
   }
   EXPECT_THAT(store_.SlicesOf("p"), SizeIs(SliceStore::kMaxSlices));
   EXPECT_TRUE(store_.is_incomplete());
-  store_.Clear();
+  store_.OnWritten(Slice("own", "1"));
+  EXPECT_THAT(store_.SlicesOf("p"), SizeIs(SliceStore::kMaxSlices + 1));
+  store_.BeginList();
   EXPECT_FALSE(store_.is_incomplete());
+}
+
+TEST_F(SliceStoreTest, AListThatWasCutOffKeepsOwnWrites) {
+  store_.OnWritten(Slice("listed", "1"));
+  store_.OnWritten(Slice("hidden", "1"));
+  store_.Put(Slice("other", "1"));
+  const auto list = [this](bool is_cut) {
+    store_.BeginList();
+    Add({Object("listed", "2")});
+    store_.EndList(is_cut);
+    return Shown();
+  };
+  EXPECT_THAT(list(true), UnorderedElementsAre("listed@2:a", "hidden@1:a"));
+  EXPECT_TRUE(store_.is_incomplete());
+  EXPECT_THAT(list(true), UnorderedElementsAre("listed@2:a", "hidden@1:a"));
+  EXPECT_THAT(list(false), ElementsAre("listed@2:a"));
+  EXPECT_FALSE(store_.is_incomplete());
+  store_.OnWritten(Slice("hidden", "3"));
+  store_.Forget("p");
+  EXPECT_THAT(list(true), ElementsAre("listed@2:a"));
 }
 
 TEST_F(SliceStoreTest, KeepsOnlyTheKeysOfForeignSlices) {

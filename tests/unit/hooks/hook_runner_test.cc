@@ -193,6 +193,27 @@ TEST_F(HookRunnerTest, EndStopsRunningAndWaitingCalls) {
   EXPECT_THAT(start.get().error().message, HasSubstr("patchbay is shutting down, or"));
 }
 
+TEST_F(HookRunnerTest, RefusesTooManyCallsButNoRelease) {
+  auto release = Run(Call(Hook::kRelease, {"a"}, WaitAt("release")));
+  AwaitBegun("release");
+  std::vector<std::future<Status>> waiting;
+  for (std::size_t i = 0; i < HookRunner::kMaxCalls; ++i) {
+    waiting.push_back(Run(Call(i % 2 == 0 ? Hook::kAllocate : Hook::kPreStart, {"a"}, "")));
+  }
+  for (const Hook hook : {Hook::kAllocate, Hook::kPreStart}) {
+    auto refused = Run(Call(hook, {"b"}, "true"));
+    ASSERT_EQ(refused.wait_for(seconds(0)), std::future_status::ready);
+    EXPECT_THAT(refused.get().error().message, HasSubstr("256 calls already wait for hooks"));
+  }
+  EXPECT_EQ(waiting.back().wait_for(seconds(0)), std::future_status::timeout);
+  EXPECT_TRUE(Run(Call(Hook::kRelease, {"b"}, "true")).get());
+  EXPECT_TRUE(Run(Call(Hook::kPreStart, {"b"}, "")).get()) << "there is nothing to wait for";
+  Open("release");
+  EXPECT_TRUE(release.get());
+  for (auto& call : waiting) EXPECT_TRUE(call.get());
+  EXPECT_TRUE(Run(Call(Hook::kPreStart, {"b"}, "true")).get());
+}
+
 TEST_F(HookRunnerTest, RunsManyCalls) {
   std::vector<std::future<Status>> calls;
   for (int i = 0; i < 60; ++i) {
