@@ -51,6 +51,7 @@ UNSEEN = [
     ("template-in-program", "", "and cannot relate the items of a list"),
     ("no-condition", r"udev = .*= \[\]", "an empty list is valid together with another condition"),
     ("out-of-range", "= '[0-9]", "a duration is a string, which has no bounds"),
+    ("socket-path-too-long", "driver = ", "no schema adds the lengths of two values"),
     ("bad-listen-address", "65536", "a port in a string has no bounds"),
     ("bad-attribute", "patchbay.dev/a", "the name of the driver is in [daemon.dra]"),
     ("bad-attribute", "x{65}|{(int|version) = '", "the length and the type are those of the rendered text"),

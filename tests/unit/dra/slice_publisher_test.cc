@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "support/sanitizer.h"
 #include "unit/dra/slice_server.h"
 #include "unit/kube/client_fixture.h"
 
@@ -689,6 +690,9 @@ TEST_F(SlicePublisherTest, ConflictsCountAsCorrections) {
 
 /// A restart during a flood of slices of others.
 TEST_F(SlicePublisherTest, AListThatIsCutOffHidesNoGeneration) {
+  if (test::kHasAddressSanitizer || test::kHasThreadSanitizer) {
+    GTEST_SKIP() << "lists of 10,000 objects take too long";
+  }
   Publish(PoolOfSize(65));
   ASSERT_TRUE(AwaitCurrent());
   CutLists();
@@ -712,6 +716,9 @@ TEST_F(SlicePublisherTest, AListThatIsCutOffHidesNoGeneration) {
 }
 
 TEST_F(SlicePublisherTest, AListThatIsCutOffHidesNoDeletion) {
+  if (test::kHasAddressSanitizer || test::kHasThreadSanitizer) {
+    GTEST_SKIP() << "lists of 10,000 objects take too long";
+  }
   Publish(PoolOfSize(65));
   ASSERT_TRUE(AwaitCurrent());
   bool are_deleted = false;
