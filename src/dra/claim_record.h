@@ -19,7 +19,7 @@ struct PreparedRequest {
   std::string resource;
   std::vector<PlannedDevice> devices;    ///< at least one
   std::vector<std::string> cdi_devices;  ///< "vendor/class=name", for the first of the devices
-  std::vector<std::string> nodes = {};   ///< of all devices, as NodeText has them
+  std::vector<std::string> nodes = {};   ///< of all devices: "c 188:0 /dev/ttyUSB0"
   std::string config = {};               ///< a hash of the templates of the resource
   std::string values = {};               ///< a hash of the variables that they had
   bool operator==(const PreparedRequest&) const = default;

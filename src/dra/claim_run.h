@@ -86,6 +86,7 @@ class ClaimRun {
   using Time = std::chrono::steady_clock::time_point;
   using Records = std::shared_ptr<const ClaimRecords>;
 
+  static Failure ShutsDown();
   Status Step(std::string_view step);
   Status Lock(const std::vector<std::string>& names, std::chrono::milliseconds limit);
   template <class Devices>

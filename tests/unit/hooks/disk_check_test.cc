@@ -157,12 +157,12 @@ TEST_F(DiskInUseTest, HookMayOpenTheDiskExclusively) {
 TEST_F(DiskInUseTest, DiskThatMayNotBeOpenedIsNotChecked) {
   if (disk_.Mount(disk_.path()).empty()) GTEST_SKIP() << "no program or right to mount";
   EXPECT_THAT(WhyNot(disk_.path()), HasSubstr("is in use"));
-  std::string as_nobody = "unset";
+  std::string unprivileged = "unset";
   std::thread([&] {
     setfsuid(65534);  // of this thread and of those that it starts
-    as_nobody = WhyNot(disk_.path());
+    unprivileged = WhyNot(disk_.path());
   }).join();
-  EXPECT_EQ(as_nobody, "");
+  EXPECT_EQ(unprivileged, "");
 }
 
 TEST_F(DiskCheckTest, MissingNodeAndOneWithoutDeviceAreNotChecked) {
