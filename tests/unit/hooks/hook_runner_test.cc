@@ -207,7 +207,7 @@ TEST_F(HookRunnerTest, RefusesTooManyCallsButNoRelease) {
   }
   EXPECT_EQ(waiting.back().wait_for(seconds(0)), std::future_status::timeout);
   EXPECT_TRUE(Run(Call(Hook::kRelease, {"b"}, "true")).get());
-  EXPECT_TRUE(Run(Call(Hook::kPreStart, {"b"}, "")).get()) << "there is nothing to wait for";
+  EXPECT_TRUE(Run(Call(Hook::kPreStart, {"c"}, "")).get()) << "there is nothing to wait for";
   Open("release");
   EXPECT_TRUE(release.get());
   for (auto& call : waiting) EXPECT_TRUE(call.get());
