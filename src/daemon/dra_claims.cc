@@ -135,7 +135,7 @@ std::map<std::string, DeviceIds> DraService::HeldDevices() const {
   if (!records_) return held;
   for (const auto& [uid, claim] : records_->claims) {
     for (const PreparedRequest& request : claim->requests) {
-      for (const PlannedDevice& device : request.devices) {
+      for (const PreparedDevice& device : request.devices) {
         held[request.resource].insert(device.device_id);
       }
     }
@@ -191,7 +191,7 @@ void DraService::OnRunEnded(ClaimPreparer::Action action) {
 void DraService::RefreshMoved(const std::string& name, const NamedDevices* before,
                               const NamedDevices& now) {
   if (!records_) return;
-  const auto has_changed = [&](const PlannedDevice& device) {
+  const auto has_changed = [&](const PreparedDevice& device) {
     const ListedDevice* const is = FindDevice(now.snapshot(), device.device_id);
     const ListedDevice* const was =
         before == nullptr ? nullptr : FindDevice(before->snapshot(), device.device_id);

@@ -25,7 +25,7 @@ DraClaimStatus StatusOfClaim(const PreparedClaim& prepared) {
                         .name = prepared.claim.name,
                         .devices = {}};
   for (const PreparedRequest& request : prepared.requests) {
-    for (const PlannedDevice& device : request.devices) {
+    for (const PreparedDevice& device : request.devices) {
       status.devices.push_back(
           {request.resource, device.device_id, request.request, device.admin_access});
     }

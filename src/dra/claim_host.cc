@@ -17,10 +17,10 @@ constexpr std::chrono::seconds kLookupLimit{30};
 }  // namespace
 
 /// Renders each request where lookups of its resource can hang.
-Result<std::vector<ContainerResponse>> ClaimRun::Render(std::span<const PlannedRequest> requests,
+Result<std::vector<ContainerResponse>> ClaimRun::Render(std::span<const PreparedRequest> requests,
                                                         const ServedResources& resources) {
   std::vector<ContainerResponse> responses;
-  for (const PlannedRequest& request : requests) {
+  for (const PreparedRequest& request : requests) {
     using Response = Result<ContainerResponse>;
     const ServedResource& served = resources.at(request.devices.front().pool);
     auto rendered = port_.Await<Response>(steady_clock::now() + kLookupLimit, [&](auto done) {
@@ -41,7 +41,7 @@ Result<std::vector<ContainerResponse>> ClaimRun::Render(std::span<const PlannedR
   return responses;
 }
 
-Result<ClaimSpec> ClaimRun::Render(const ClaimPlan& plan, const ServedResources& resources) {
+Result<ClaimSpec> ClaimRun::Render(const PreparedClaim& plan, const ServedResources& resources) {
   return MakeClaimSpec(store_.driver(), plan, TRY(Render(plan.requests, resources)));
 }
 
@@ -49,7 +49,7 @@ Result<ClaimSpec> ClaimRun::Render(const ClaimPlan& plan, const ServedResources&
 /// that is listed; "" if they are.
 Result<std::string> ClaimRun::FindMoved(const PreparedClaim& record,
                                         const ServedResources& resources) {
-  const auto responses = Render(RequestsOf(record, resources), resources);
+  const auto responses = Render(record.requests, resources);
   if (!responses && responses.error().kind == ErrorKind::kUnavailable) {
     return Failure(responses.error());
   }
@@ -61,7 +61,7 @@ Result<std::string> ClaimRun::FindMoved(const PreparedClaim& record,
 
 /// Runs the hooks, and returns the record of the devices as they are then: a hook that resets a
 /// device can give it another node.
-Result<PreparedClaim> ClaimRun::RunPrepareHooks(const ClaimPlan& plan,
+Result<PreparedClaim> ClaimRun::RunPrepareHooks(const PreparedClaim& plan,
                                                 const ServedResources& before, PreparedClaim record,
                                                 std::string& temporary) {
   TRY(Step("running the hook allocate"));

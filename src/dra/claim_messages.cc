@@ -51,12 +51,12 @@ Error MissingClaimResult() {
           "the log of Patchbay"};
 }
 
-bool IsUtf8(const PreparedDevice& device) {
+bool IsUtf8(const PreparedRequest& request) {
   const auto is_utf8 = [](const std::string& text) { return IsUtf8(text); };
-  return is_utf8(device.pool) && is_utf8(device.device) &&
-         std::all_of(device.requests.begin(), device.requests.end(), is_utf8) &&
-         std::all_of(device.cdi_devices.begin(), device.cdi_devices.end(), is_utf8) &&
-         (!device.share_id || is_utf8(*device.share_id));
+  return IsUtf8(request.request) && std::ranges::all_of(request.cdi_devices, is_utf8) &&
+         std::ranges::all_of(request.devices, [](const PreparedDevice& device) {
+           return IsUtf8(device.pool) && IsUtf8(device.device) && IsUtf8(device.share_id);
+         });
 }
 
 }  // namespace patchbay

@@ -56,26 +56,32 @@ std::string ClaimErrorText(const Error& error);
 Error MissingClaimResult();
 
 /// Returns whether all texts are UTF-8. The kubelet discards a response that has others.
-bool IsUtf8(const PreparedDevice& device);
+bool IsUtf8(const PreparedRequest& request);
 
-/// Sets the error of a claim in the response, or its devices if the message has them.
+/// Sets the error of a claim in the response, or its devices if the message has them. The first
+/// device of a request has the CDI devices of all of them, because templates can join devices.
 template <class Message>
 void FillClaim(const ClaimResults::mapped_type& result, Message& message) {
   if (!result) return message.set_error(ClaimErrorText(result.error()));
   if constexpr (requires { message.add_devices(); }) {
-    for (const PreparedDevice& device : *result) {
-      if (!IsUtf8(device)) {
+    for (const PreparedRequest& request : *result) {
+      if (!IsUtf8(request)) {
         message.clear_devices();
         return message.set_error(
-            Format("the device {} has a name that is not UTF-8", Printable(device.device)));
+            Format("the request {} has a name that is not UTF-8", Printable(request.request)));
       }
-      auto& out = *message.add_devices();
-      for (const std::string& name : device.requests) out.add_request_names(name);
-      out.set_pool_name(device.pool);
-      out.set_device_name(device.device);
-      for (const std::string& id : device.cdi_devices) out.add_cdi_device_ids(id);
-      if constexpr (requires { out.set_share_id(""); }) {
-        if (device.share_id) out.set_share_id(*device.share_id);
+      for (const PreparedDevice& device : request.devices) {
+        auto& out = *message.add_devices();
+        out.add_request_names(request.request);
+        out.set_pool_name(device.pool);
+        out.set_device_name(device.device);
+        if (&device == &request.devices.front()) {
+          out.mutable_cdi_device_ids()->Assign(request.cdi_devices.begin(),
+                                               request.cdi_devices.end());
+        }
+        if constexpr (requires { out.set_share_id(""); }) {
+          if (!device.share_id.empty()) out.set_share_id(device.share_id);
+        }
       }
     }
   }

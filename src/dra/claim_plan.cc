@@ -5,14 +5,14 @@
 #include "dra/claim_plan.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
-#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/diagnostics.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "dra/claim_record.h"
 
 namespace patchbay {
 namespace {
@@ -26,62 +26,50 @@ std::string ClaimText(const ClaimKey& claim) {
   return Format("ResourceClaim {}/{}", claim.namespace_name, claim.name);
 }
 
-/// `other` has a replica that the claim needs.
-Failure NoFreeReplica(const ClaimKey& claim, const PreparedUse& use, bool is_shared) {
-  const ClaimKey& other = use.claim;
-  if (other.uid == claim.uid) {
-    return Fail(
-        ErrorKind::kPrecondition,
-        Format("is allocated to the claim more often than it has units; {}", kScheduleAgain));
-  }
-  return Fail(ErrorKind::kPrecondition,
-              Format("{} prepared for the {} (UID {}); wait until the pods of that claim have "
-                     "ended, or delete them; only if none of its containers runs on this node and "
-                     "the kubelet does not know it any more, remove {}",
-                     is_shared ? "has too few free slots: one of them is" : "is already",
-                     ClaimText(other), other.uid, use.file));
-}
-
 /// Returns whether parameters of claims may set the variable for devices of the resource.
 bool IsClaimEnv(const ResourceSpec& spec, std::string_view variable) {
   return std::ranges::any_of(spec.claim_env,
                              [&](const auto& prefix) { return variable.starts_with(prefix); });
 }
 
+std::int64_t SlotsOf(const PreparedRequest& request) {
+  std::int64_t slots = 0;
+  for (const PreparedDevice& device : request.devices) slots += std::ssize(device.replicas);
+  return slots;
+}
+
+/// Plans one claim.
 class ClaimPlanner {
  public:
-  ClaimPlanner(std::string_view driver, const ServedPools& pools,
-               std::span<const PreparedUse> prepared)
-      : driver_(driver), pools_(pools), prepared_(prepared.begin(), prepared.end()) {}
+  ClaimPlanner(const ClaimKey& key, const ClaimContext& context)
+      : context_(context), plan_{.claim = key, .requests = {}} {}
 
-  Result<ClaimPlan> Plan(const ClaimRequest& request);
+  Result<PreparedClaim> Plan(const Result<ResourceClaim>& claim);
 
  private:
-  Status Check(const ClaimRequest& request) const;
-  Status Add(const AllocatedDevice& allocated, const ResourceClaim& claim, ClaimPlan& plan);
-  Result<std::vector<int>> TakeReplicas(const AllocatedDevice& allocated, const ClaimKey& claim,
-                                        int replicas) const;
+  Status Check(const Result<ResourceClaim>& read) const;
+  Status Add(const AllocatedDevice& allocated, const ResourceClaim& claim);
+  Result<std::vector<int>> TakeReplicas(const AllocatedDevice& allocated, int replicas) const;
+  Failure NoFreeReplica(const ClaimKey& other, bool is_shared) const;
 
-  const std::string_view driver_;
-  const ServedPools& pools_;
-  std::vector<PreparedUse> prepared_;  ///< with those of the current plan at the end
-  std::size_t planned_from_ = 0;       ///< the index of the first one of the current plan
+  const ClaimContext& context_;
+  PreparedClaim plan_;
 };
 
-Status ClaimPlanner::Check(const ClaimRequest& request) const {
-  if (!request.claim) {
-    const Error& error = request.claim.error();
+Status ClaimPlanner::Check(const Result<ResourceClaim>& read) const {
+  if (!read) {
+    const Error& error = read.error();
     if (error.kind != ErrorKind::kNotFound) return Failure(error);
     return Fail(ErrorKind::kNotFound,
                 "the claim no longer exists at the API server; delete the pod that uses it, and "
                 "create the claim again unless a template does");
   }
-  const ResourceClaim& claim = *request.claim;
-  if (claim.key.uid != request.key.uid) {
+  const ResourceClaim& claim = *read;
+  if (claim.key.uid != plan_.claim.uid) {
     return Fail(ErrorKind::kPrecondition,
                 Format("the claim has the UID {}, and the pod uses the UID {}: it was deleted and "
                        "created again; delete the pod, so that it uses the new claim",
-                       claim.key.uid, request.key.uid));
+                       claim.key.uid, plan_.claim.uid));
   }
   if (!claim.is_allocated) {
     return Fail(ErrorKind::kPrecondition,
@@ -92,31 +80,50 @@ Status ClaimPlanner::Check(const ClaimRequest& request) const {
     return Fail(ErrorKind::kPrecondition,
                 Format("no device of the driver \"{}\" is allocated to the claim; check the driver "
                        "in the selectors of its device classes",
-                       driver_));
+                       context_.driver));
   }
   return {};
 }
 
+/// `other` has a replica that the claim needs.
+Failure ClaimPlanner::NoFreeReplica(const ClaimKey& other, bool is_shared) const {
+  if (other.uid == plan_.claim.uid) {
+    return Fail(
+        ErrorKind::kPrecondition,
+        Format("is allocated to the claim more often than it has units; {}", kScheduleAgain));
+  }
+  return Fail(ErrorKind::kPrecondition,
+              Format("{} prepared for the {} (UID {}); wait until the pods of that claim have "
+                     "ended, or delete them; only if none of its containers runs on this node and "
+                     "the kubelet does not know it any more, remove {}/{}",
+                     is_shared ? "has too few free slots: one of them is" : "is already",
+                     ClaimText(other), other.uid, context_.records, RecordName(other.uid)));
+}
+
 /// Returns free replicas of the device: those that the claim had before, then the lowest ones.
 Result<std::vector<int>> ClaimPlanner::TakeReplicas(const AllocatedDevice& allocated,
-                                                    const ClaimKey& claim, int replicas) const {
+                                                    int replicas) const {
   if (allocated.admin_access) return std::vector<int>{0};
   // Replicas beyond those of the configuration are counted: before a reload, there were more.
-  std::map<int, const PreparedUse*> taken;
+  std::map<int, const ClaimKey*> taken;
   std::vector<int> had;
-  for (std::size_t i = 0; i < prepared_.size(); ++i) {
-    const PreparedUse& use = prepared_[i];
-    const PlannedDevice& device = use.device;
-    if (device.pool != allocated.pool || device.device != allocated.device) continue;
-    if (device.admin_access) continue;
-    const bool is_taken = i >= planned_from_ || use.claim.uid != claim.uid;
-    // Only exclusive allocations have no share ID.
-    const bool is_exclusive = device.share_id.empty() || allocated.share_id.empty();
-    if (is_taken && is_exclusive) return NoFreeReplica(claim, use, false);
-    for (const int replica : device.replicas) {
-      if (is_taken) taken.emplace(replica, &use);
+  std::vector<const PreparedClaim*> holders(context_.prepared.begin(), context_.prepared.end());
+  holders.push_back(&plan_);
+  for (const PreparedClaim* const holder : holders) {
+    const bool is_taken = holder == &plan_ || holder->claim.uid != plan_.claim.uid;
+    for (const PreparedRequest& request : holder->requests) {
+      for (const PreparedDevice& device : request.devices) {
+        if (device.pool != allocated.pool || device.device != allocated.device) continue;
+        if (device.admin_access) continue;
+        // Only exclusive allocations have no share ID.
+        const bool is_exclusive = device.share_id.empty() || allocated.share_id.empty();
+        if (is_taken && is_exclusive) return NoFreeReplica(holder->claim, false);
+        for (const int replica : device.replicas) {
+          if (is_taken) taken.emplace(replica, &holder->claim);
+        }
+        if (!is_taken && device.share_id == allocated.share_id) had = device.replicas;
+      }
     }
-    if (!is_taken && device.share_id == allocated.share_id) had = device.replicas;
   }
   std::vector<int> free;
   const auto add = [&](int replica) {
@@ -138,16 +145,15 @@ Result<std::vector<int>> ClaimPlanner::TakeReplicas(const AllocatedDevice& alloc
                 Format("has {} slots, and {} are allocated to the claim; {}", replicas, wanted,
                        kScheduleAgain));
   }
-  return NoFreeReplica(claim, *taken.begin()->second, replicas > 1);
+  return NoFreeReplica(*taken.begin()->second, replicas > 1);
 }
 
-Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& claim,
-                         ClaimPlan& plan) {
-  const auto pool = pools_.find(allocated.pool);
-  if (pool == pools_.end()) {
+Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& claim) {
+  const auto pool = context_.pools.find(allocated.pool);
+  if (pool == context_.pools.end()) {
     std::vector<std::string_view> names;
-    names.reserve(pools_.size());
-    for (const auto& [name, devices] : pools_) names.push_back(name);
+    names.reserve(context_.pools.size());
+    for (const auto& [name, devices] : context_.pools) names.push_back(name);
     return Fail(
         ErrorKind::kNotFound,
         Format("is in a pool that this node does not serve, {}; if its resource was removed "
@@ -179,29 +185,28 @@ Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& 
     return Fail(ErrorKind::kPrecondition,
                 Format("is unhealthy: {}; fix the device, or {}", listed->reason, kScheduleAgain));
   }
-  PlannedDevice device;
-  device.replicas = TRY(TakeReplicas(allocated, plan.claim, spec.replicas));
-  device.pool = allocated.pool;
-  device.device = allocated.device;
-  device.device_id = listed->device->id;
-  device.share_id = allocated.share_id;
-  device.admin_access = allocated.admin_access;
+  std::vector<int> replicas = TRY(TakeReplicas(allocated, spec.replicas));
+  PreparedDevice device{.pool = allocated.pool,
+                        .device = allocated.device,
+                        .device_id = listed->device->id,
+                        .share_id = allocated.share_id,
+                        .replicas = std::move(replicas),
+                        .admin_access = allocated.admin_access};
   const std::string_view name = MainRequest(allocated.request);
-  auto request = std::ranges::find_if(plan.requests, [&](const PlannedRequest& other) {
+  auto request = std::ranges::find_if(plan_.requests, [&](const PreparedRequest& other) {
     return other.request == name && other.resource == spec.name;
   });
-  if (request == plan.requests.end()) {
-    plan.requests.push_back({.request = std::string(name), .resource = spec.name});
-    request = std::prev(plan.requests.end());
+  if (request == plan_.requests.end()) {
+    plan_.requests.push_back({.request = std::string(name), .resource = spec.name});
+    request = std::prev(plan_.requests.end());
   }
-  for (const int replica : device.replicas) {
-    request->units.push_back(AdvertisedId(spec, device.device_id, replica));
-  }
-  if (spec.max_per_container > 0 && std::ssize(request->units) > spec.max_per_container) {
+  request->devices.push_back(std::move(device));
+  const auto slots = SlotsOf(*request);
+  if (spec.max_per_container > 0 && slots > spec.max_per_container) {
     return Fail(ErrorKind::kInvalid,
                 Format("is number {} of the request \"{}\", and the resource \"{}\" has "
                        "max_per_container = {}; request fewer devices",
-                       request->units.size(), name, spec.name, spec.max_per_container));
+                       slots, name, spec.name, spec.max_per_container));
   }
   for (const DeviceConfig& config : claim.configs) {
     const bool applies = config.requests.empty() ||
@@ -220,51 +225,36 @@ Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& 
       request->env[variable] = value;
     }
   }
-  prepared_.push_back({plan.claim, device});
-  request->devices.push_back(std::move(device));
   return {};
 }
 
-Result<ClaimPlan> ClaimPlanner::Plan(const ClaimRequest& request) {
-  TRY(Check(request));
-  ClaimPlan plan{.claim = request.key, .requests = {}};
-  planned_from_ = prepared_.size();
-  for (const AllocatedDevice& allocated : request.claim->devices) {
-    Status added = Add(allocated, *request.claim, plan);
+Result<PreparedClaim> ClaimPlanner::Plan(const Result<ResourceClaim>& claim) {
+  TRY(Check(claim));
+  for (const AllocatedDevice& allocated : claim->devices) {
+    Status added = Add(allocated, *claim);
     if (added) continue;
     added.error().message = Format("the device \"{}\" of the pool \"{}\" {}", allocated.device,
                                    allocated.pool, added.error().message);
-    prepared_.erase(prepared_.begin() + static_cast<std::ptrdiff_t>(planned_from_),
-                    prepared_.end());
     return Failure(std::move(added).error());
   }
   std::map<std::string_view, std::int64_t> slots;
-  for (PlannedRequest& planned : plan.requests) {
-    std::int64_t& used = slots[planned.resource];
-    planned.first_slot = std::exchange(used, used + std::ssize(planned.units));
+  for (PreparedRequest& request : plan_.requests) {
+    std::int64_t& used = slots[request.resource];
+    request.first_slot = std::exchange(used, used + SlotsOf(request));
   }
-  return plan;
+  return std::exchange(plan_, {});
 }
 
 }  // namespace
 
-std::vector<Result<ClaimPlan>> PlanClaims(std::span<const ClaimRequest> claims,
-                                          std::string_view driver, const ServedPools& pools,
-                                          std::span<const PreparedUse> prepared) {
-  ClaimPlanner planner(driver, pools, prepared);
-  std::vector<Result<ClaimPlan>> plans;
-  plans.reserve(claims.size());
-  for (const ClaimRequest& request : claims) {
-    plans.push_back(planner.Plan(request));
-    if (plans.back()) continue;
-    std::string& message = plans.back().error().message;
-    message = Printable(Format("{}: {}", ClaimText(request.key), message));
+Result<PreparedClaim> PlanClaim(const ClaimKey& key, const Result<ResourceClaim>& claim,
+                                const ClaimContext& context) {
+  auto plan = ClaimPlanner(key, context).Plan(claim);
+  if (!plan) {
+    std::string& message = plan.error().message;
+    message = Printable(Format("{}: {}", ClaimText(key), message));
   }
-  return plans;
-}
-
-std::string_view MainRequest(std::string_view request) {
-  return request.substr(0, request.find('/'));
+  return plan;
 }
 
 }  // namespace patchbay

@@ -253,7 +253,7 @@ void ClaimPreparer::Reply(const Run& run, Caller caller, Answer answer) {
   }
   ClaimEnd end{run.action, run.pools, answer.has_value(), loop_.Now() - caller.began};
   if (answer) {
-    for (const PreparedDevice& device : *answer) end.pools.insert(device.pool);
+    for (const PreparedRequest& request : *answer) end.pools.insert(request.devices.front().pool);
   }
   dependencies_.on_claim_end(end);
   Call& call = *caller.call;

@@ -1,6 +1,4 @@
 // A record is written again from what was read and compared, so that any change to it is noticed.
-// The answer to the kubelet is always made from the record, so that the first and every later one
-// are the same.
 
 #include "dra/claim_record.h"
 
@@ -27,9 +25,9 @@ Failure NotARecord(std::string_view why) {
   return Fail(ErrorKind::kInvalid, Format("is not the record of a claim: {}", why));
 }
 
-RecordJson DevicesRecord(const std::vector<PlannedDevice>& of_request) {
+RecordJson DevicesRecord(const std::vector<PreparedDevice>& of_request) {
   RecordJson devices = RecordJson::array();
-  for (const PlannedDevice& device : of_request) {
+  for (const PreparedDevice& device : of_request) {
     RecordJson json = {{"pool", device.pool}, {"device", device.device}, {"id", device.device_id}};
     if (!device.share_id.empty()) json["share"] = device.share_id;
     json["replicas"] = device.replicas;
@@ -54,12 +52,12 @@ Result<std::vector<T>> ElementsOf(const nlohmann::json& object, const char* key,
   return elements;
 }
 
-Result<PlannedDevice> DeviceOfRecord(const nlohmann::json& json) {
+Result<PreparedDevice> DeviceOfRecord(const nlohmann::json& json) {
   const auto is_replica = [](const nlohmann::json& replica) {
     return replica.is_number_unsigned() &&
            replica.get<std::uint64_t>() <= std::numeric_limits<int>::max();
   };
-  PlannedDevice device;
+  PreparedDevice device;
   device.pool = TRY(TextMember(json, "pool", kMaxRecordText));
   device.device = TRY(TextMember(json, "device", kMaxRecordText));
   device.device_id = TRY(TextMember(json, "id", kMaxRecordText));
@@ -67,6 +65,18 @@ Result<PlannedDevice> DeviceOfRecord(const nlohmann::json& json) {
   device.replicas = TRY(ElementsOf<int>(json, "replicas", is_replica));
   device.admin_access = TRY(BoolMember(json, "admin"));
   return device;
+}
+
+Result<std::map<std::string, std::string>> EnvOfRecord(const nlohmann::json& request) {
+  std::map<std::string, std::string> env;
+  const auto member = request.find("env");
+  if (member == request.end()) return env;
+  if (!member->is_object()) return NotARecord("\"env\" is not an object");
+  for (const auto& [name, value] : member->items()) {
+    if (!value.is_string()) return NotARecord("\"env\" has an invalid element");
+    env.emplace(name, value);
+  }
+  return env;
 }
 
 Result<PreparedRequest> RequestOfRecord(const nlohmann::json& json) {
@@ -78,6 +88,8 @@ Result<PreparedRequest> RequestOfRecord(const nlohmann::json& json) {
   if (devices == nullptr || devices->empty()) return NotARecord("it has no devices");
   request.devices.reserve(devices->size());
   for (const auto& device : *devices) request.devices.push_back(TRY(DeviceOfRecord(device)));
+  request.first_slot = TRY(CountMember(json, "first_slot"));
+  request.env = TRY(EnvOfRecord(json));
   request.cdi_devices = TRY(ElementsOf<std::string>(json, "cdi", is_text));
   request.nodes = TRY(ElementsOf<std::string>(json, "nodes", is_text));
   request.config = TRY(TextMember(json, "config", kMaxRecordText));
@@ -112,12 +124,16 @@ Result<PreparedClaim> ReadRecord(std::string_view text, std::string_view uid) {
 
 }  // namespace
 
+std::string RecordName(std::string_view uid) { return Format("claim_{}.json", uid); }
+
 std::string RecordToJson(const PreparedClaim& record) {
   RecordJson requests = RecordJson::array();
   for (const PreparedRequest& request : record.requests) {
     requests.push_back({{"request", request.request},
                         {"resource", request.resource},
                         {"devices", DevicesRecord(request.devices)},
+                        {"first_slot", request.first_slot},
+                        {"env", request.env},
                         {"cdi", request.cdi_devices},
                         {"nodes", request.nodes},
                         {"config", request.config},
@@ -147,24 +163,8 @@ Result<PreparedClaim> RecordFromJson(std::string_view text, std::string_view uid
   return record;
 }
 
-std::vector<PreparedDevice> AnswerFor(const PreparedClaim& prepared) {
-  std::vector<PreparedDevice> answer;
-  for (const PreparedRequest& request : prepared.requests) {
-    for (const PlannedDevice& device : request.devices) {
-      PreparedDevice out{.requests = {request.request},
-                         .pool = device.pool,
-                         .device = device.device,
-                         .cdi_devices = {}};
-      if (&device == &request.devices.front()) out.cdi_devices = request.cdi_devices;
-      if (!device.share_id.empty()) out.share_id = device.share_id;
-      answer.push_back(std::move(out));  // NOLINT(performance-inefficient-vector-operation)
-    }
-  }
-  return answer;
-}
-
-std::vector<PlannedDevice> DevicesOf(const PreparedClaim& prepared) {
-  std::vector<PlannedDevice> devices;
+std::vector<PreparedDevice> DevicesOf(const PreparedClaim& prepared) {
+  std::vector<PreparedDevice> devices;
   for (const PreparedRequest& request : prepared.requests) {
     devices.insert(devices.end(), request.devices.begin(), request.devices.end());
   }
@@ -181,7 +181,7 @@ bool IsAllocatedAsPrepared(const ResourceClaim& claim, const PreparedClaim& prep
   }
   std::vector<Use> recorded;
   for (const PreparedRequest& request : prepared.requests) {
-    for (const PlannedDevice& device : request.devices) {
+    for (const PreparedDevice& device : request.devices) {
       recorded.emplace_back(request.request, device.pool, device.device, device.share_id,
                             device.admin_access);
     }

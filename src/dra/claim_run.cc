@@ -16,6 +16,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "dra/claim_json.h"
+#include "dra/claim_plan.h"
 
 namespace patchbay {
 namespace {
@@ -98,6 +99,16 @@ Status ClaimRun::LockDevices(const Devices& devices) {
   return Lock(names, environment_->lock_limit);
 }
 
+/// Returns the claims that hold devices. A claim whose release hooks have run holds none.
+std::vector<const PreparedClaim*> ClaimRun::HeldClaims(const ClaimRecords& records) {
+  const std::lock_guard lock(environment_->mutex);
+  std::vector<const PreparedClaim*> held;
+  for (const auto& [uid, record] : records.claims) {
+    if (!environment_->released.contains(uid)) held.push_back(record.get());
+  }
+  return held;
+}
+
 /// Returns null if the claim has no record, or one that counts as none.
 Result<const PreparedClaim*> ClaimRun::FindRecord(const Records& records) {
   if (const auto bad = records->bad.find(claim_.uid); bad != records->bad.end()) {
@@ -137,7 +148,7 @@ Result<ServedResources> ClaimRun::Resources() {
   return *std::move(resources);
 }
 
-Result<std::vector<PreparedDevice>> ClaimRun::Prepare() {
+Result<std::vector<PreparedRequest>> ClaimRun::Prepare() {
   TRY(Step("waiting for the lock of the claim"));
   TRY(Lock({"claim " + claim_.uid}, environment_->lock_limit));
   TRY(Step("reading the records of claims"));
@@ -159,7 +170,7 @@ Result<std::vector<PreparedDevice>> ClaimRun::Prepare() {
   if (claim) TRY(LockDevices(claim->devices));
   TRY(Step("planning"));
   const ServedResources resources = TRY(Resources());
-  const ClaimPlan plan = TRY(Plan(std::move(claim), resources));
+  const PreparedClaim plan = TRY(Plan(claim, resources));
   TRY(Step("looking up device nodes"));
   ClaimSpec spec = TRY(Render(plan, resources));
   const auto together = port_.Call(
@@ -197,11 +208,11 @@ Result<std::vector<PreparedDevice>> ClaimRun::Prepare() {
     return Failure(std::move(finished).error());
   }
   WarnAboutOwners(plan, spec.file, resources);
-  return AnswerFor(record);
+  return record.requests;
 }
 
 /// Answers for a claim that is prepared, if its containers can still have its devices.
-Result<std::vector<PreparedDevice>> ClaimRun::Keep(const PreparedClaim& record) {
+Result<std::vector<PreparedRequest>> ClaimRun::Keep(const PreparedClaim& record) {
   TRY(Step("comparing its devices"));
   has_compared_ = true;
   const ServedResources resources = TRY(Resources());
@@ -237,28 +248,19 @@ Result<std::vector<PreparedDevice>> ClaimRun::Keep(const PreparedClaim& record) 
         [check = on_loop_.check_call, file = *std::move(file)] { return check(file, nullptr); });
     if (together) TRY(*together);
   }
-  return AnswerFor(record);
+  return record.requests;
 }
 
 /// Plans the claim while its devices are locked, so that no other run gives one away.
-Result<ClaimPlan> ClaimRun::Plan(Result<ResourceClaim> claim, const ServedResources& resources) {
+Result<PreparedClaim> ClaimRun::Plan(const Result<ResourceClaim>& claim,
+                                     const ServedResources& resources) {
   const Records records = TRY(store_.Read());
-  std::vector<PreparedUse> uses;
-  {
-    const std::lock_guard lock(environment_->mutex);
-    for (const auto& [uid, record] : records->claims) {
-      if (environment_->released.contains(uid)) continue;
-      for (PlannedDevice& device : DevicesOf(*record)) {
-        uses.push_back({record->claim, std::move(device), store_.PathOf(uid)});
-      }
-    }
-  }
   ServedPools pools;
   for (const auto& [name, served] : resources) pools.emplace(name, served.devices.get());
-  const ClaimRequest request{claim_, std::move(claim)};
-  auto plan = std::move(PlanClaims({&request, 1}, store_.driver(), pools, uses).front());
+  const auto held = HeldClaims(*records);
+  auto plan = PlanClaim(claim_, claim, {store_.driver(), pools, held, store_.directory()});
   if (!plan) return plan;
-  const bool is_admin = std::ranges::all_of(request.claim->devices, &AllocatedDevice::admin_access);
+  const bool is_admin = std::ranges::all_of(claim->devices, &AllocatedDevice::admin_access);
   for (const auto& [uid, bad] : records->bad) {
     if (is_admin || uid == claim_.uid || !bad.is_of_boot) continue;
     return Fail(ErrorKind::kPrecondition,
@@ -271,10 +273,10 @@ Result<ClaimPlan> ClaimRun::Plan(Result<ResourceClaim> claim, const ServedResour
 }
 
 /// The runtime gave such a node to the user of the container when the CDI file had no owner.
-void ClaimRun::WarnAboutOwners(const ClaimPlan& plan, const CdiSpec& file,
+void ClaimRun::WarnAboutOwners(const PreparedClaim& plan, const CdiSpec& file,
                                const ServedResources& resources) {
   for (std::size_t i = 0; i < file.devices.size(); ++i) {
-    const PlannedRequest& request = plan.requests[i];
+    const PreparedRequest& request = plan.requests[i];
     const auto& spec = *resources.at(request.devices.front().pool).devices->snapshot().spec;
     const bool is_private = std::ranges::any_of(
         file.devices[i].edits.device_nodes,
@@ -311,15 +313,8 @@ Status ClaimRun::Release() {
     PreparedClaim record = *found->second;
     TRY(LockDevices(DevicesOf(record)));
     const Records now = TRY(store_.Read());
-    std::vector<PreparedClaim> others;
-    {
-      const std::lock_guard lock(environment_->mutex);
-      for (const auto& [uid, other] : now->claims) {
-        if (!environment_->released.contains(uid)) others.push_back(*other);
-      }
-    }
     const ServedResources resources = TRY(Resources());
-    ReleasePlan plan = TRY(PlanClaimRelease(record, others, resources));
+    ReleasePlan plan = TRY(PlanClaimRelease(record, HeldClaims(*now), resources));
     for (const MissedRelease& missed : plan.missed) {
       port_.Post([log = environment_->log, missed] {
         log->Warning(

@@ -66,7 +66,7 @@ class ClaimRun {
   ClaimRun(std::shared_ptr<ClaimEnvironment> environment, ClaimKey claim, OnLoop on_loop);
 
   /// Each is called once, on any thread; only one of them. Errors do not name the claim.
-  Result<std::vector<PreparedDevice>> Prepare();
+  Result<std::vector<PreparedRequest>> Prepare();
   Status Release();
   /// Compares a prepared claim with its devices: its CDI file is there if and only if they are
   /// where they were. Fails with kPrecondition and the reason if they moved or are gone. Another
@@ -94,19 +94,20 @@ class ClaimRun {
   template <class Devices>
   Status LockDevices(const Devices& devices);
   void WriteLog(LogLevel level, std::string message, std::string reason);
+  std::vector<const PreparedClaim*> HeldClaims(const ClaimRecords& records);
   Result<const PreparedClaim*> FindRecord(const Records& records);
   Result<ResourceClaim> Get(bool is_prepared);
   Result<ServedResources> Resources();
-  Result<std::vector<PreparedDevice>> Keep(const PreparedClaim& record);
-  Result<ClaimPlan> Plan(Result<ResourceClaim> claim, const ServedResources& resources);
-  Result<std::vector<ContainerResponse>> Render(std::span<const PlannedRequest> requests,
+  Result<std::vector<PreparedRequest>> Keep(const PreparedClaim& record);
+  Result<PreparedClaim> Plan(const Result<ResourceClaim>& claim, const ServedResources& resources);
+  Result<std::vector<ContainerResponse>> Render(std::span<const PreparedRequest> requests,
                                                 const ServedResources& resources);
-  Result<ClaimSpec> Render(const ClaimPlan& plan, const ServedResources& resources);
+  Result<ClaimSpec> Render(const PreparedClaim& plan, const ServedResources& resources);
   Result<std::string> FindMoved(const PreparedClaim& record, const ServedResources& resources);
-  Result<PreparedClaim> RunPrepareHooks(const ClaimPlan& plan, const ServedResources& before,
+  Result<PreparedClaim> RunPrepareHooks(const PreparedClaim& plan, const ServedResources& before,
                                         PreparedClaim record, std::string& temporary);
   Status RunHooks(std::vector<HookRun> runs);
-  void WarnAboutOwners(const ClaimPlan& plan, const CdiSpec& file,
+  void WarnAboutOwners(const PreparedClaim& plan, const CdiSpec& file,
                        const ServedResources& resources);
 
   const std::shared_ptr<ClaimEnvironment> environment_;

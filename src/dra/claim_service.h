@@ -3,7 +3,6 @@
 #include <chrono>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,19 +11,8 @@
 
 namespace patchbay {
 
-/// One device of a prepared claim.
-struct PreparedDevice {
-  std::vector<std::string> requests;  ///< names of requests of the claim, without subrequests
-  std::string pool;
-  std::string device;
-  std::vector<std::string> cdi_devices;  ///< "vendor/class=name"
-  /// Set for a device that several claims share. Kubelets that use v1beta1 do not receive it.
-  std::optional<std::string> share_id = {};
-  bool operator==(const PreparedDevice&) const = default;
-};
-
 /// The result of each claim, by UID: its devices, none after Unprepare.
-using ClaimResults = std::map<std::string, Result<std::vector<PreparedDevice>>>;
+using ClaimResults = std::map<std::string, Result<std::vector<PreparedRequest>>>;
 
 /// The limits of one call. A canceled call continues: the kubelet calls again with the same claims.
 struct ClaimCall {

@@ -22,20 +22,20 @@ constexpr std::string_view kPlaceholderEnv = "PATCHBAY_CLAIM";
 /// Returns the name of a CDI device. The names of requests have no dots, so no two devices of a
 /// claim get the same name. Runtimes cache devices by name, so a claim that is prepared again in
 /// another way gets other names.
-Result<std::string> CdiNameOf(const ClaimPlan& plan, const PlannedRequest& request, int number,
+Result<std::string> CdiNameOf(const ClaimKey& claim, const PreparedRequest& request, int number,
                               const CdiEdits& edits) {
   std::string meaning = TRY(
       CdiToJson({.kind = "patchbay.dev/edits", .devices = {{.name = "edits", .edits = edits}}}));
-  for (const PlannedDevice& device : request.devices) {
+  for (const PreparedDevice& device : request.devices) {
     meaning += Format("\n{} {} {}", device.pool, device.device, device.share_id);
     for (const int replica : device.replicas) meaning += Format(" {}", replica);
   }
   const std::string of_request =
       number == 1 ? request.request : Format("{}.{}", request.request, number);
-  return Format("{}-{}-{}", plan.claim.uid, of_request, HashDigits(meaning, 16));
+  return Format("{}-{}-{}", claim.uid, of_request, HashDigits(meaning, 16));
 }
 
-Status AddEnv(const PlannedRequest& request, CdiEdits& edits) {
+Status AddEnv(const PreparedRequest& request, CdiEdits& edits) {
   for (const auto& [name, value] : request.env) {
     if (edits.env.emplace(name, value).second) continue;
     return Fail(ErrorKind::kInvalid,
@@ -48,7 +48,7 @@ Status AddEnv(const PlannedRequest& request, CdiEdits& edits) {
 }
 
 /// {slot} does not differ between two resources: it counts the devices of each.
-std::string CureOfClash(const PlannedRequest& a, const PlannedRequest& b) {
+std::string CureOfClash(const PreparedRequest& a, const PreparedRequest& b) {
   if (a.resource == b.resource) {
     return "use a variable in its name that differs between devices, such as {slot} or {id}";
   }
@@ -151,38 +151,35 @@ Status CheckTogether(const ClaimKey& a, const CdiSpec& edits_of_a, const ClaimKe
   return {};
 }
 
-Result<ClaimSpec> MakeClaimSpec(std::string_view driver, const ClaimPlan& plan,
+Result<ClaimSpec> MakeClaimSpec(std::string_view driver, PreparedClaim plan,
                                 std::span<const ContainerResponse> responses) {
-  ClaimSpec spec{.file = {.kind = ClaimKind(driver), .devices = {}},
-                 .record = {.claim = plan.claim, .requests = {}}};
-  std::vector<CdiDevice>& devices = spec.file.devices;
+  CdiSpec file{.kind = ClaimKind(driver), .devices = {}};
+  std::vector<CdiDevice>& devices = file.devices;
   std::map<std::string_view, int> numbers;
   for (std::size_t i = 0; i < plan.requests.size(); ++i) {
-    const PlannedRequest& planned = plan.requests[i];
+    PreparedRequest& planned = plan.requests[i];
     CdiDevice device{.name = {}, .edits = EditsOf(responses[i])};
     TRY(AddEnv(planned, device.edits));
     for (std::size_t j = 0; j < i; ++j) {
       const std::string clash = ClashOf(devices[j].edits, device.edits);
       if (clash.empty()) continue;
-      const PlannedRequest& other = plan.requests[j];
+      const PreparedRequest& other = plan.requests[j];
       return Fail(ErrorKind::kInvalid,
                   Format("its requests \"{}\" and \"{}\" both have {}, with different content; {}",
                          other.request, planned.request, clash, CureOfClash(other, planned)));
     }
     const bool has_edits = device.edits != CdiEdits();
     if (!has_edits) device.edits.env.emplace(kPlaceholderEnv, plan.claim.uid);
-    device.name = TRY(CdiNameOf(plan, planned, ++numbers[planned.request], device.edits));
-    PreparedRequest prepared{planned.request, planned.resource, planned.devices, {}};
+    device.name = TRY(CdiNameOf(plan.claim, planned, ++numbers[planned.request], device.edits));
+    planned.cdi_devices = responses[i].cdi_devices;
     if (has_edits) {
-      prepared.cdi_devices.push_back(QualifiedCdiName(spec.file.kind, device.name));
+      planned.cdi_devices.insert(planned.cdi_devices.begin(),
+                                 QualifiedCdiName(file.kind, device.name));
     }
-    const auto& more = responses[i].cdi_devices;
-    prepared.cdi_devices.insert(prepared.cdi_devices.end(), more.begin(), more.end());
-    spec.record.requests.push_back(std::move(prepared));
     devices.push_back(std::move(device));
   }
-  spec.record.cdi_file = TRY(CdiToJson(spec.file));
-  return spec;
+  plan.cdi_file = TRY(CdiToJson(file));
+  return ClaimSpec{std::move(file), std::move(plan)};
 }
 
 }  // namespace patchbay

@@ -6,8 +6,7 @@
 
 #include "base/result.h"
 #include "cdi/cdi_spec.h"
-#include "dra/claim_plan.h"
-#include "dra/claim_record.h"
+#include "dra/claim.h"
 #include "inventory/allocation.h"
 
 namespace patchbay {
@@ -28,7 +27,7 @@ CdiEdits EditsOf(const ContainerResponse& response);
 /// The parts of a prepared claim for the container runtime and for the kubelet.
 struct ClaimSpec {
   CdiSpec file;
-  PreparedClaim record;  ///< not finished, without boot, nodes and hashes
+  PreparedClaim record;  ///< the plan, with the CDI devices and the text of the file
 };
 
 /// Returns the file and the record of a claim. `responses` has the response of Allocate to the
@@ -36,7 +35,7 @@ struct ClaimSpec {
 /// what it means, so it never gets another meaning. Fails with kInvalid if the parameters of the
 /// claim set a variable that the resource sets, if a container cannot have two of its requests, or
 /// if the file would be too large.
-Result<ClaimSpec> MakeClaimSpec(std::string_view driver, const ClaimPlan& plan,
+Result<ClaimSpec> MakeClaimSpec(std::string_view driver, PreparedClaim plan,
                                 std::span<const ContainerResponse> responses);
 
 /// Returns why device nodes in the file of a claim are not those of the responses that it would get

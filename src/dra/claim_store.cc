@@ -59,7 +59,7 @@ std::string ClaimStore::ClaimFileName(const std::string& uid) const {
 /// Fails if the file may be readable later: it is not damaged.
 Status ClaimStore::ReadRecord(const std::string& uid, const FileDirectory::Stamp& stamp,
                               ClaimRecords& into) {
-  auto text = records_.ReadText(NameOf(uid), kMaxRecordBytes);
+  auto text = records_.ReadText(RecordName(uid), kMaxRecordBytes);
   if (!text && text.error().kind == ErrorKind::kUnavailable) return Failure(text.error());
   auto record = text ? RecordFromJson(*text, uid) : Result<PreparedClaim>(Failure(text.error()));
   if (record) {
@@ -77,8 +77,8 @@ Result<std::shared_ptr<const ClaimRecords>> ClaimStore::Read() {
   FileDirectory::Listing now = TRY(records_.List(kRecordBegin, kRecordEnd));
   if (last_ && now.inode != read_.inode && !last_->claims.empty()) {
     for (const auto& [uid, record] : last_->claims) {
-      if (!now.files.contains(NameOf(uid))) {
-        TRY(records_.WriteText(NameOf(uid), RecordToJson(*record), false));
+      if (!now.files.contains(RecordName(uid))) {
+        TRY(records_.WriteText(RecordName(uid), RecordToJson(*record), false));
       }
     }
     now = TRY(records_.List(kRecordBegin, kRecordEnd));
@@ -116,17 +116,17 @@ std::shared_ptr<const ClaimRecords> ClaimStore::last() const {
 }
 
 Status ClaimStore::Write(const PreparedClaim& record, bool is_durable) {
-  return records_.WriteText(NameOf(record.claim.uid), RecordToJson(record), is_durable);
+  return records_.WriteText(RecordName(record.claim.uid), RecordToJson(record), is_durable);
 }
 
 Status ClaimStore::Remove(const std::string& uid) {
   const std::lock_guard lock(mutex_);
-  TRY(records_.Remove(NameOf(uid)));
+  TRY(records_.Remove(RecordName(uid)));
   if (!last_) return {};
   auto without = std::make_shared<ClaimRecords>(*last_);
   without->claims.erase(uid);
   without->bad.erase(uid);
-  read_.files.erase(NameOf(uid));
+  read_.files.erase(RecordName(uid));
   last_ = std::move(without);
   return {};
 }

@@ -49,7 +49,7 @@ class ClaimStore {
   /// See FileDirectory::WriteText.
   Status Write(const PreparedClaim& record, bool is_durable);
   Status Remove(const std::string& uid);
-  std::string PathOf(const std::string& uid) const { return records_.PathOf(NameOf(uid)); }
+  std::string PathOf(const std::string& uid) const { return records_.PathOf(RecordName(uid)); }
 
   /// The CDI files. Publish gives a temporary file of cdi() the name of the claim.
   Status Publish(const std::string& temporary, const std::string& uid) const {
@@ -67,12 +67,11 @@ class ClaimStore {
   void RemoveOrphans();
 
   const CdiDirectory& cdi() const { return cdi_; }
-  const std::string& directory() const { return records_.path(); }
+  const std::string& directory() const { return records_.path(); }  ///< of the records
   const std::string& driver() const { return driver_; }
   const std::string& boot() const { return boot_; }
 
  private:
-  static std::string NameOf(const std::string& uid) { return "claim_" + uid + ".json"; }
   std::string ClaimFileName(const std::string& uid) const;
   Status ReadRecord(const std::string& uid, const FileDirectory::Stamp& stamp, ClaimRecords& into);
 

@@ -17,7 +17,7 @@ namespace {
 /// Returns nothing if the resource has no release hook. Fails with kUnavailable if the device may
 /// exist.
 Result<std::optional<HookRun>> PlanRelease(const PreparedRequest& request,
-                                           const PlannedDevice& device,
+                                           const PreparedDevice& device,
                                            const ServedResources& resources) {
   const auto served = resources.find(device.pool);
   if (served == resources.end()) {
@@ -60,33 +60,27 @@ AllocationContext HostOfSnapshot(const Snapshot& snapshot, const std::string& no
   return context;
 }
 
-/// Returns the request as it was planned. `slots` counts the units of the resource in the claim.
-PlannedRequest PlannedAs(const PreparedRequest& request, const ResourceSpec& spec,
-                         std::int64_t& slots) {
-  PlannedRequest planned{.request = request.request,
-                         .resource = request.resource,
-                         .devices = request.devices,
-                         .first_slot = slots};
-  for (const PlannedDevice& device : request.devices) {
+/// Returns the advertised IDs of all replicas.
+std::vector<std::string> UnitsOf(const PreparedRequest& request, const ResourceSpec& spec) {
+  std::vector<std::string> units;
+  for (const PreparedDevice& device : request.devices) {
     for (const int replica : device.replicas) {
-      planned.units.push_back(AdvertisedId(spec, device.device_id, replica));
+      units.push_back(AdvertisedId(spec, device.device_id, replica));
     }
   }
-  slots += std::ssize(planned.units);
-  return planned;
+  return units;
 }
 
 /// Returns the nodes and the hashes of one request, or nothing if a device is not listed.
 std::optional<PreparedRequest> DevicesNow(const PreparedRequest& request,
-                                          const ServedResource& served, std::int64_t& slots) {
+                                          const ServedResource& served) {
   const Snapshot& all = served.devices->snapshot();
   PreparedRequest now = request;
   now.nodes.clear();
-  const PlannedRequest planned = PlannedAs(request, *all.spec, slots);
   Snapshot snapshot;
   snapshot.spec = all.spec;
   std::string templates;
-  for (const PlannedDevice& device : request.devices) {
+  for (const PreparedDevice& device : request.devices) {
     const ListedDevice* const listed = FindDevice(all, device.device_id);
     if (listed == nullptr) return std::nullopt;
     for (const DeviceNode& node : listed->device->nodes) {
@@ -103,7 +97,7 @@ std::optional<PreparedRequest> DevicesNow(const PreparedRequest& request,
   }
   templates += Format("{} {}", all.spec->replicas, all.spec->env_separator);
   const auto response =
-      RenderRequest(planned, snapshot, HostOfSnapshot(snapshot, served.lookups->host().node_name));
+      RenderRequest(request, snapshot, HostOfSnapshot(snapshot, served.lookups->host().node_name));
   std::string values;
   if (response) {
     for (const auto& [name, value] : response->envs) values += Format("{}={}\n", name, value);
@@ -121,33 +115,34 @@ std::string Joined(const std::vector<std::string>& nodes) {
 
 }  // namespace
 
-Result<ContainerResponse> RenderRequest(const PlannedRequest& request, const Snapshot& snapshot,
+Result<ContainerResponse> RenderRequest(const PreparedRequest& request, const Snapshot& snapshot,
                                         const AllocationContext& context) {
   AllocationContext of_claim = context;
   of_claim.first_slot = request.first_slot;
   of_claim.needs_nodes = true;
   Snapshot accepted = snapshot;
   for (ListedDevice& listed : accepted.devices) {
-    const auto is_planned = [&](const PlannedDevice& d) {
+    const auto is_planned = [&](const PreparedDevice& d) {
       return d.device_id == listed.device->id;
     };
     if (std::ranges::any_of(request.devices, is_planned)) listed.health = Health::kHealthy;
   }
-  return Allocate(accepted, request.units, of_claim);
+  return Allocate(accepted, UnitsOf(request, *snapshot.spec), of_claim);
 }
 
-Result<std::vector<HookRun>> PlanClaimHooks(Hook hook, const ClaimPlan& plan,
+Result<std::vector<HookRun>> PlanClaimHooks(Hook hook, const PreparedClaim& plan,
                                             const ServedResources& resources) {
   std::vector<HookRun> runs;
-  for (const PlannedRequest& request : plan.requests) {
-    if (std::ranges::any_of(request.devices, &PlannedDevice::admin_access)) continue;
+  for (const PreparedRequest& request : plan.requests) {
+    if (std::ranges::any_of(request.devices, &PreparedDevice::admin_access)) continue;
     const ServedResource& served = resources.find(request.devices.front().pool)->second;
     const Snapshot& snapshot = served.devices->snapshot();
     const bool has_hook = hook == Hook::kPreStart ? NeedsPreStart(*snapshot.spec)
                                                   : HookOf(*snapshot.spec, hook).has_value();
     if (!has_hook) continue;
-    const auto units = TRY(
-        FindUnits(snapshot, request.units, served.lookups->host().node_name, request.first_slot));
+    const std::vector<std::string> ids = UnitsOf(request, *snapshot.spec);  // the units refer to it
+    const auto units =
+        TRY(FindUnits(snapshot, ids, served.lookups->host().node_name, request.first_slot));
     std::vector<Variables> variables;
     variables.reserve(units.size());
     for (const Unit& unit : units) variables.push_back(unit.variables);
@@ -158,21 +153,21 @@ Result<std::vector<HookRun>> PlanClaimHooks(Hook hook, const ClaimPlan& plan,
 }
 
 Result<ReleasePlan> PlanClaimRelease(const PreparedClaim& prepared,
-                                     std::span<const PreparedClaim> all,
+                                     std::span<const PreparedClaim* const> all,
                                      const ServedResources& resources) {
   // The devices of other claims, then also those that are planned.
   std::set<std::pair<std::string_view, std::string_view>> excluded;
-  for (const PreparedClaim& other : all) {
-    if (other.claim.uid == prepared.claim.uid) continue;
-    for (const PreparedRequest& request : other.requests) {
-      for (const PlannedDevice& device : request.devices) {
+  for (const PreparedClaim* const other : all) {
+    if (other->claim.uid == prepared.claim.uid) continue;
+    for (const PreparedRequest& request : other->requests) {
+      for (const PreparedDevice& device : request.devices) {
         if (!device.admin_access) excluded.emplace(device.pool, device.device);
       }
     }
   }
   ReleasePlan plan;
   for (const PreparedRequest& request : prepared.requests) {
-    for (const PlannedDevice& device : request.devices) {
+    for (const PreparedDevice& device : request.devices) {
       if (device.admin_access || !excluded.emplace(device.pool, device.device).second) continue;
       auto run = PlanRelease(request, device, resources);
       if (!run && run.error().kind == ErrorKind::kUnavailable) {
@@ -193,36 +188,22 @@ Result<ReleasePlan> PlanClaimRelease(const PreparedClaim& prepared,
   return plan;
 }
 
-std::vector<PlannedRequest> RequestsOf(const PreparedClaim& record,
-                                       const ServedResources& resources) {
-  std::vector<PlannedRequest> requests;
-  std::map<std::string_view, std::int64_t> slots;
-  for (const PreparedRequest& request : record.requests) {
-    const ServedResource& served = resources.at(request.devices.front().pool);
-    requests.push_back(
-        PlannedAs(request, *served.devices->snapshot().spec, slots[request.resource]));
-  }
-  return requests;
-}
-
 void RecordDevices(const ServedResources& resources, PreparedClaim& record) {
-  std::map<std::string, std::int64_t> slots;  // a request is replaced, with its text
   for (PreparedRequest& request : record.requests) {
     const auto served = resources.find(request.devices.front().pool);
     if (served == resources.end() || served->second.devices == nullptr) continue;
-    auto now = DevicesNow(request, served->second, slots[request.resource]);
+    auto now = DevicesNow(request, served->second);
     if (now) request = *std::move(now);
   }
 }
 
 DeviceState CompareDevices(const PreparedClaim& record, const ServedResources& resources) {
   bool is_known = true;
-  std::map<std::string_view, std::int64_t> slots;
   for (const PreparedRequest& request : record.requests) {
     const auto served = resources.find(request.devices.front().pool);
     const bool is_scanned = served != resources.end() && served->second.devices != nullptr;
     bool is_found = is_scanned;
-    for (const PlannedDevice& device : request.devices) {
+    for (const PreparedDevice& device : request.devices) {
       if (!is_scanned) break;
       const ListedDevice* const listed =
           FindDevice(served->second.devices->snapshot(), device.device_id);
@@ -237,7 +218,7 @@ DeviceState CompareDevices(const PreparedClaim& record, const ServedResources& r
       is_known = false;
       continue;
     }
-    const auto now = DevicesNow(request, served->second, slots[request.resource]);
+    const auto now = DevicesNow(request, served->second);
     if (now && now->nodes != request.nodes) {
       return {is_known,
               Format("the device \"{}\" of {} has moved from {} to {} since it was given to "

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dra/claim_plan.h"
-#include "dra/claim_record.h"
+#include "dra/claim.h"
 #include "dra/wanted_pool.h"
 #include "hooks/hook_runner.h"
 #include "inventory/host_lookups.h"
@@ -32,7 +31,7 @@ using ServedResources = std::map<std::string, ServedResource, std::less<>>;
 /// Returns the response of Allocate to the units of a request. Devices that the plan accepted
 /// although they are unhealthy, because the claim tolerates it, count as healthy. Fails like
 /// Allocate.
-Result<ContainerResponse> RenderRequest(const PlannedRequest& request, const Snapshot& snapshot,
+Result<ContainerResponse> RenderRequest(const PreparedRequest& request, const Snapshot& snapshot,
                                         const AllocationContext& context);
 
 /// A call of a hook, and the runner of its resource.
@@ -44,7 +43,7 @@ struct HookRun {
 /// Returns the runs of kAllocate or kPreStart for the devices of a plan, whose resources are
 /// served. Devices with admin access have none: they can be in use by others, so nothing may change
 /// their state. Fails with kInvalid if a template cannot be rendered. Pure.
-Result<std::vector<HookRun>> PlanClaimHooks(Hook hook, const ClaimPlan& plan,
+Result<std::vector<HookRun>> PlanClaimHooks(Hook hook, const PreparedClaim& plan,
                                             const ServedResources& resources);
 
 /// A release hook that cannot run.
@@ -62,13 +61,8 @@ struct ReleasePlan {
 /// for each. Devices with admin access have none and do not count. Fails with kUnavailable while it
 /// is not known whether a device that needs its hook exists. Pure.
 Result<ReleasePlan> PlanClaimRelease(const PreparedClaim& prepared,
-                                     std::span<const PreparedClaim> all,
+                                     std::span<const PreparedClaim* const> all,
                                      const ServedResources& resources);
-
-/// Returns the requests of a record as they were planned, without parameters of the claim. All
-/// their resources are served and were scanned. Pure.
-std::vector<PlannedRequest> RequestsOf(const PreparedClaim& record,
-                                       const ServedResources& resources);
 
 /// Where the devices of a prepared claim are now.
 struct DeviceState {

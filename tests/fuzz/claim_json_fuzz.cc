@@ -27,11 +27,11 @@ std::shared_ptr<const Snapshot> Fuses() {
   return snapshot;
 }
 
-void RequirePlan(const ClaimPlan& plan) {
+void RequirePlan(const PreparedClaim& plan) {
   std::set<std::pair<std::string, int>> taken;
-  for (const PlannedRequest& request : plan.requests) {
-    fuzz::Require(!request.units.empty() && request.request.find('/') == std::string::npos);
-    for (const PlannedDevice& device : request.devices) {
+  for (const PreparedRequest& request : plan.requests) {
+    fuzz::Require(!request.devices.empty() && request.request.find('/') == std::string::npos);
+    for (const PreparedDevice& device : request.devices) {
       fuzz::Require(device.pool == kPool && !device.replicas.empty());
       for (const int replica : device.replicas) {
         fuzz::Require(replica >= 0 && replica < 3);
@@ -61,13 +61,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   static const NamedDevices fuses(Fuses());
-  const ClaimRequest request{claim->key, *claim};
-  const auto plans = PlanClaims({&request, 1}, "patchbay.dev", {{kPool, &fuses}}, {});
-  fuzz::Require(plans.size() == 1);
-  if (plans[0]) {
-    RequirePlan(*plans[0]);
+  static const ServedPools pools = {{kPool, &fuses}};
+  if (const auto plan = PlanClaim(claim->key, *claim, {"patchbay.dev", pools})) {
+    RequirePlan(*plan);
   } else {
-    fuzz::RequireMessage(plans[0].error().message);
+    fuzz::RequireMessage(plan.error().message);
   }
   return 0;
 }

@@ -41,13 +41,12 @@ class Claims final : public ClaimService {
     ClaimResults results;
     for (const ClaimKey& claim : claims) {
       RequireSafe(claim);
-      const std::vector<PreparedDevice> devices = {{.requests = {claim.name},
-                                                    .pool = claim.namespace_name,
-                                                    .device = claim.uid,
-                                                    .cdi_devices = {"a.b/claim=" + claim.uid},
-                                                    .share_id = claim.uid}};
+      const std::vector<PreparedRequest> requests = {
+          {.request = claim.name,
+           .devices = {{.pool = claim.namespace_name, .device = claim.uid, .share_id = claim.uid}},
+           .cdi_devices = {"a.b/claim=" + claim.uid}}};
       switch (claim.name.size() % 3) {
-        case 0: results.emplace(claim.uid, devices); break;
+        case 0: results.emplace(claim.uid, requests); break;
         case 1:
           results.emplace(claim.uid, Fail(ErrorKind::kNotFound, claim.name + " is missing"));
           break;
@@ -62,7 +61,7 @@ class Claims final : public ClaimService {
     ClaimResults results;
     for (const ClaimKey& claim : claims) {
       RequireSafe(claim);
-      if (claim.name.size() % 2 == 0) results.emplace(claim.uid, std::vector<PreparedDevice>());
+      if (claim.name.size() % 2 == 0) results.emplace(claim.uid, std::vector<PreparedRequest>());
     }
     if (claims.size() != 3) done(std::move(results));  // otherwise the call is dropped
   }

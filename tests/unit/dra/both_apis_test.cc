@@ -143,42 +143,41 @@ void ExpectSameContainer(const std::shared_ptr<const Snapshot>& snapshot,
   const ResourceSpec& spec = *snapshot->spec;
   const AllocationContext context = HostOf(*snapshot);
   std::vector<std::string> ids;
-  ClaimRequest request{{"uid-1", "default", "mine"}, ResourceClaim()};
-  request.claim->key = request.key;
-  request.claim->is_allocated = true;
-  std::vector<PreparedUse> prepared_before;
+  ResourceClaim claim;
+  claim.key = {"uid-1", "default", "mine"};
+  claim.is_allocated = true;
+  PreparedClaim other{.claim = {"uid-2", "default", "other"}, .requests = {{"r"}}};
   for (const ParityUnits& wanted : units) {
     const std::string& id = wanted.listed->device->id;
     for (int i = 0; i < wanted.count; ++i) {
       ids.push_back(AdvertisedId(spec, id, wanted.first + i));
     }
-    request.claim->devices.push_back({.request = "r",
-                                      .pool = kParityPool,
-                                      .device = id,
-                                      .share_id = spec.replicas > 1 ? "mine" : "",
-                                      .slots = wanted.count});
+    claim.devices.push_back({.request = "r",
+                             .pool = kParityPool,
+                             .device = id,
+                             .share_id = spec.replicas > 1 ? "mine" : "",
+                             .slots = wanted.count});
     if (wanted.first == 0) continue;
     std::vector<int> replicas(static_cast<std::size_t>(wanted.first));
     std::iota(replicas.begin(), replicas.end(), 0);
-    prepared_before.push_back({{"uid-2", "default", "other"},
-                               {.pool = kParityPool,
-                                .device = id,
-                                .device_id = id,
-                                .share_id = "other",
-                                .replicas = std::move(replicas)}});
+    other.requests[0].devices.push_back({.pool = kParityPool,
+                                         .device = id,
+                                         .device_id = id,
+                                         .share_id = "other",
+                                         .replicas = std::move(replicas)});
   }
   const auto response = Allocate(*snapshot, ids, context);
   ASSERT_TRUE(response) << response.error().message;
 
   const NamedDevices named(snapshot);
-  const auto plans =
-      PlanClaims({&request, 1}, "patchbay.dev", {{kParityPool, &named}}, prepared_before);
-  ASSERT_TRUE(plans[0]) << plans[0].error().message;
-  ASSERT_THAT(plans[0]->requests, SizeIs(1));
-  EXPECT_EQ(plans[0]->requests[0].units, ids);
-  const auto rendered = RenderRequest(plans[0]->requests[0], *snapshot, context);
+  const ServedPools pools = {{kParityPool, &named}};
+  const std::vector<const PreparedClaim*> prepared = {&other};
+  const auto plan = PlanClaim(claim.key, claim, {"patchbay.dev", pools, prepared});
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_THAT(plan->requests, SizeIs(1));
+  const auto rendered = RenderRequest(plan->requests[0], *snapshot, context);
   ASSERT_TRUE(rendered) << rendered.error().message;
-  const auto file_spec = MakeClaimSpec("patchbay.dev", *plans[0], {&*rendered, 1});
+  const auto file_spec = MakeClaimSpec("patchbay.dev", *plan, {&*rendered, 1});
   ASSERT_TRUE(file_spec) << file_spec.error().message;
   const auto text = CdiToJson(file_spec->file);
   ASSERT_TRUE(text) << text.error().message;
@@ -192,7 +191,7 @@ void ExpectSameContainer(const std::shared_ptr<const Snapshot>& snapshot,
     cdi_devices.insert(cdi_devices.begin(),
                        "patchbay.dev/claim=" + file_spec->file.devices.at(0).name);
   }
-  EXPECT_EQ(AnswerFor(file_spec->record).at(0).cdi_devices, cdi_devices);
+  EXPECT_EQ(file_spec->record.requests.at(0).cdi_devices, cdi_devices);
 }
 
 TEST(BothApis, GiveTheSameForEveryExample) {

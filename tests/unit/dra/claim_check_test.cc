@@ -23,7 +23,7 @@ class ClaimCheckTest : public test::ClaimPreparerFixture {
   /// Prepares the claim, and returns its first device.
   std::string DeviceOf(const std::string& name) {
     const auto result = Prepare(name);
-    return result ? result->front().device : result.error().message;
+    return result ? result->front().devices.at(0).device : result.error().message;
   }
 };
 

@@ -200,10 +200,9 @@ TEST_F(ClaimDevicesTest, AnswersEachRequestOfAClaim) {
   Allocate("mine", {Thing("a", "serial"), Thing("b", "port/second")});
   const auto prepared = Prepare("mine");
   ASSERT_TRUE(prepared) << prepared.error().message;
-  EXPECT_THAT(
-      *prepared,
-      ElementsAre(PreparedDevice{{"serial"}, test::kThings, "a", {CdiId("mine", "serial")}, {}},
-                  PreparedDevice{{"port"}, test::kThings, "b", {CdiId("mine", "port")}, {}}));
+  EXPECT_THAT(AnswerOf(prepared),
+              ElementsAre(Format("serial {}/a  {}", test::kThings, CdiId("mine", "serial")),
+                          Format("port {}/b  {}", test::kThings, CdiId("mine", "port"))));
   EXPECT_THAT(EditsIn("mine"), ElementsAre(EnvOf("THING_a=a"), EnvOf("THING_b=b")));
   EXPECT_EQ(Prepare("mine").value(), *prepared);
   EXPECT_THAT(Runs(),
@@ -214,9 +213,9 @@ TEST_F(ClaimDevicesTest, JoinsTheDevicesOfARequest) {
   Allocate("mine", {Thing("b"), Thing("a")});
   const auto prepared = Prepare("mine");
   ASSERT_TRUE(prepared) << prepared.error().message;
-  EXPECT_THAT(*prepared,
-              ElementsAre(PreparedDevice{{"r"}, test::kThings, "b", {CdiId("mine", "r")}, {}},
-                          PreparedDevice{{"r"}, test::kThings, "a", {}, {}}));
+  EXPECT_THAT(AnswerOf(prepared),
+              ElementsAre(Format("r {}/b  {}", test::kThings, CdiId("mine", "r")),
+                          Format("r {}/a ", test::kThings)));
   EXPECT_THAT(EditsIn("mine"), ElementsAre(EnvOf("THING=a,b")));
 }
 
@@ -225,10 +224,9 @@ TEST_F(ClaimDevicesTest, GivesEachShareOfADeviceASlot) {
   Allocate("two-shares", {Fuse("share-1"), Fuse("share-2", "g")});
   const auto prepared = Prepare("two-shares");
   ASSERT_TRUE(prepared) << prepared.error().message;
-  EXPECT_THAT(
-      *prepared,
-      ElementsAre(PreparedDevice{{"f"}, kFusePool, "fuse", {CdiId("two-shares", "f")}, "share-1"},
-                  PreparedDevice{{"g"}, kFusePool, "fuse", {CdiId("two-shares", "g")}, "share-2"}));
+  EXPECT_THAT(AnswerOf(prepared),
+              ElementsAre(Format("f {}/fuse share-1 {}", kFusePool, CdiId("two-shares", "f")),
+                          Format("g {}/fuse share-2 {}", kFusePool, CdiId("two-shares", "g"))));
   EXPECT_THAT(EditsIn("two-shares"),
               ElementsAre(EnvOf("THING_0=fuse::0"), EnvOf("THING_1=fuse::1")));
 
@@ -247,11 +245,11 @@ TEST_F(ClaimDevicesTest, SharesADeviceBetweenTwoClaimsAtOnce) {
   Allocate("one", {Fuse("share-1")});
   Allocate("two", {Fuse("share-2")});
   const auto results = PrepareAtOnce(*preparer_, "one", *preparer_, "two");
-  std::vector<std::optional<std::string>> shares;
+  std::vector<std::string> shares;
   for (const ClaimResults& result : results) {
     const auto& prepared = result.begin()->second;
     ASSERT_TRUE(prepared) << prepared.error().message;
-    shares.push_back(prepared->at(0).share_id);
+    shares.push_back(prepared->at(0).devices.at(0).share_id);
   }
   EXPECT_THAT(shares, UnorderedElementsAre("share-1", "share-2"));
   EXPECT_THAT(std::vector({EditsIn("one").at(0), EditsIn("two").at(0)}),

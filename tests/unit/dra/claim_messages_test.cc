@@ -83,8 +83,13 @@ TEST(ReadClaims, LimitsTheNumberOfClaims) {
 }
 
 TEST(FillClaims, CopiesEveryMember) {
-  const PreparedDevice shared{{"a", "b"}, "node/pool", "dev-1", {"x.y/z=1", "x.y/z=2"}, "share"};
-  const PreparedDevice exclusive{{"c"}, "node/pool", "dev-2", {}};
+  const PreparedRequest shared{
+      .request = "a",
+      .devices = {{.pool = "node/pool", .device = "dev-1", .share_id = "share"},
+                  {.pool = "node/pool", .device = "dev-3", .share_id = "share-3"}},
+      .cdi_devices = {"x.y/z=1", "x.y/z=2"}};
+  const PreparedRequest exclusive{.request = "c",
+                                  .devices = {{.pool = "node/pool", .device = "dev-2"}}};
   const RequestedClaims request{{{"u-1", "ns", "a"}}, {}};
   const ClaimResults results{{"u-1", std::vector{shared, exclusive}}};
 
@@ -93,13 +98,16 @@ TEST(FillClaims, CopiesEveryMember) {
   ASSERT_EQ(response.claims_size(), 1);
   const auto& claim = response.claims().at("u-1");
   EXPECT_EQ(claim.error(), "");
-  ASSERT_EQ(claim.devices_size(), 2);
-  EXPECT_THAT(claim.devices(0).request_names(), ElementsAre("a", "b"));
+  ASSERT_EQ(claim.devices_size(), 3);
+  EXPECT_THAT(claim.devices(0).request_names(), ElementsAre("a"));
   EXPECT_EQ(claim.devices(0).pool_name(), "node/pool");
   EXPECT_EQ(claim.devices(0).device_name(), "dev-1");
   EXPECT_THAT(claim.devices(0).cdi_device_ids(), ElementsAre("x.y/z=1", "x.y/z=2"));
   EXPECT_EQ(claim.devices(0).share_id(), "share");
-  EXPECT_FALSE(claim.devices(1).has_share_id());
+  EXPECT_EQ(claim.devices(1).device_name(), "dev-3");
+  EXPECT_EQ(claim.devices(1).cdi_device_ids_size(), 0) << "the first device has those of all";
+  EXPECT_THAT(claim.devices(2).request_names(), ElementsAre("c"));
+  EXPECT_FALSE(claim.devices(2).has_share_id());
 
   dra_v1beta1::NodePrepareResourcesResponse beta;
   FillClaims(request, results, beta);
@@ -110,9 +118,9 @@ TEST(FillClaims, HasExactlyTheClaimsOfTheRequest) {
   const RequestedClaims request{
       {{"ok", "ns", "a"}, {"failed", "ns", "b"}, {"forgotten", "ns", "c"}}, {{"bad", "not valid"}}};
   ClaimResults results;
-  results.emplace("ok", std::vector<PreparedDevice>{});
+  results.emplace("ok", std::vector<PreparedRequest>{});
   results.emplace("failed", Fail(ErrorKind::kNotFound, "the device is missing"));
-  results.emplace("of another call", std::vector<PreparedDevice>{});
+  results.emplace("of another call", std::vector<PreparedRequest>{});
   dra_v1::NodePrepareResourcesResponse response;
   FillClaims(request, results, response);
   const auto error = [&](const char* uid) { return response.claims().at(uid).error(); };
@@ -127,7 +135,7 @@ TEST(FillClaims, UnpreparedClaimsHaveAnEntryToo) {
   const RequestedClaims request{
       {{"ok", "ns", "a"}, {"failed", "ns", "b"}, {"forgotten", "ns", "c"}}, {}};
   ClaimResults results;
-  results.emplace("ok", std::vector<PreparedDevice>());
+  results.emplace("ok", std::vector<PreparedRequest>());
   results.emplace("failed", Fail(ErrorKind::kUnavailable, "the hook failed"));
   dra_v1beta1::NodeUnprepareResourcesResponse response;
   FillClaims(request, results, response);
@@ -145,14 +153,14 @@ TEST(FillClaims, ErrorsAreNeverEmptyAndAlwaysPrintable) {
   results.emplace("a", Fail(ErrorKind::kUnavailable, ""));
   results.emplace("b", Fail(ErrorKind::kUnavailable, "\xff\n"));
   results.emplace("c", Fail(ErrorKind::kUnavailable, std::string(5000, 'x')));
-  results.emplace("d", std::vector{PreparedDevice{{"r"}, "pool", "fine", {}},
-                                   PreparedDevice{{"r"}, "pool", "\xff", {}}});
+  results.emplace("d", std::vector{PreparedRequest{.request = "fine", .devices = {{"pool", "a"}}},
+                                   PreparedRequest{.request = "r", .devices = {{"pool", "\xff"}}}});
   dra_v1::NodePrepareResourcesResponse response;
   FillClaims(request, results, response);
   EXPECT_THAT(response.claims().at("a").error(), HasSubstr("check the log"));
   EXPECT_EQ(response.claims().at("b").error(), "\\xff\\x0a");
   EXPECT_THAT(response.claims().at("c").error(), SizeIs(testing::Le(1003U)));
-  EXPECT_THAT(response.claims().at("d").error(), HasSubstr("\\xff"));
+  EXPECT_THAT(response.claims().at("d").error(), HasSubstr("the request r"));
   EXPECT_EQ(response.claims().at("d").devices_size(), 0);
 }
 

@@ -18,8 +18,10 @@
 #include <vector>
 
 #include "base/format.h"
+#include "dra/claim_messages.h"
 #include "dra/claim_preparer.h"
 #include "dra/resource_slice.h"
+#include "draplugin_v1.pb.h"
 #include "support/fake_loop.h"
 #include "support/temp_tree.h"
 #include "unit/discovery/specs.h"
@@ -191,8 +193,21 @@ class ClaimPreparerFixture : public testing::Test {
       preparer_->Prepare(keys, Call(), std::move(done));
     });
   }
-  Result<std::vector<PreparedDevice>> Prepare(const std::string& name) {
+  Result<std::vector<PreparedRequest>> Prepare(const std::string& name) {
     return PrepareAll({name}).at(Key(name).uid);
+  }
+  /// Returns the answer to the kubelet: "request pool/device share cdi..." for each device.
+  static std::vector<std::string> AnswerOf(const Result<std::vector<PreparedRequest>>& prepared) {
+    k8s::io::kubelet::pkg::apis::dra::v1::NodePrepareResourceResponse message;
+    FillClaim(prepared, message);
+    std::vector<std::string> answer;
+    for (const auto& device : message.devices()) {
+      std::string& text = answer.emplace_back();
+      for (const std::string& request : device.request_names()) text += request + " ";
+      text += Format("{}/{} {}", device.pool_name(), device.device_name(), device.share_id());
+      for (const std::string& id : device.cdi_device_ids()) text += " " + id;
+    }
+    return answer;
   }
   /// Returns the error of Prepare, or "prepared".
   std::string ErrorOf(const std::string& name) {

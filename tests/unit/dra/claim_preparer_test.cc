@@ -44,8 +44,8 @@ TEST_F(ClaimPreparerTest, PreparesOnceAndReleasesOnce) {
   Allocate("mine", "a");
   const auto first = Prepare("mine");
   ASSERT_TRUE(first) << first.error().message;
-  EXPECT_THAT(*first,
-              ElementsAre(PreparedDevice{{"r"}, test::kThings, "a", {CdiId("mine", "r")}, {}}));
+  EXPECT_THAT(AnswerOf(first),
+              ElementsAre(Format("r {}/a  {}", test::kThings, CdiId("mine", "r"))));
   EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
   const std::vector<std::string> runs = {"allocate a", "pre_start a"};
   EXPECT_EQ(Runs(), runs);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
+#include "dra/claim_record.h"
 
 namespace patchbay {
 namespace {
@@ -18,7 +19,7 @@ using testing::SizeIs;
 constexpr char kDriverOfEdits[] = "patchbay.dev";
 constexpr char kClaimUid[] = "6e0c2b54-1111-4222-8333-944455556666";
 
-PlannedDevice Planned(const std::string& id, const std::string& share_id = "") {
+PreparedDevice Planned(const std::string& id, const std::string& share_id = "") {
   return {.pool = "node-1/example.com/serial",
           .device = id,
           .device_id = "ID-" + id,
@@ -26,11 +27,11 @@ PlannedDevice Planned(const std::string& id, const std::string& share_id = "") {
           .replicas = {0}};
 }
 
-PlannedRequest PlannedFor(const std::string& request, std::vector<PlannedDevice> devices) {
+PreparedRequest PlannedFor(const std::string& request, std::vector<PreparedDevice> devices) {
   return {.request = request, .resource = "example.com/serial", .devices = std::move(devices)};
 }
 
-ClaimPlan PlanOf(std::vector<PlannedRequest> requests) {
+PreparedClaim PlanOf(std::vector<PreparedRequest> requests) {
   return {.claim = {kClaimUid, "default", "mine"}, .requests = std::move(requests)};
 }
 
@@ -43,13 +44,14 @@ ContainerResponse Response() {
   return response;
 }
 
-CdiSpec SpecOf(const ClaimPlan& plan, const std::vector<ContainerResponse>& responses) {
+CdiSpec SpecOf(const PreparedClaim& plan, const std::vector<ContainerResponse>& responses) {
   auto spec = MakeClaimSpec(kDriverOfEdits, plan, responses);
   EXPECT_TRUE(spec) << (spec ? "" : spec.error().message);
   return spec ? spec->file : CdiSpec();
 }
 
-PreparedClaim RecordFor(const ClaimPlan& plan, const std::vector<ContainerResponse>& responses) {
+PreparedClaim RecordFor(const PreparedClaim& plan,
+                        const std::vector<ContainerResponse>& responses) {
   auto spec = MakeClaimSpec(kDriverOfEdits, plan, responses);
   EXPECT_TRUE(spec) << (spec ? "" : spec.error().message);
   return spec ? spec->record : PreparedClaim();
@@ -79,7 +81,7 @@ TEST(ClaimSpec, NamesFileAndDevicesByUid) {
 
 /// Runtimes cache devices by name.
 TEST(ClaimSpec, NamesWhatAClaimGetsLaterDifferently) {
-  const auto name_of = [](const PlannedDevice& device, const ContainerResponse& response) {
+  const auto name_of = [](const PreparedDevice& device, const ContainerResponse& response) {
     return SpecOf(PlanOf({PlannedFor("a", {device})}), {response}).devices[0].name;
   };
   const std::string name = name_of(Planned("x", "share-1"), Response());
@@ -89,38 +91,37 @@ TEST(ClaimSpec, NamesWhatAClaimGetsLaterDifferently) {
   ContainerResponse other_node = Response();
   other_node.envs["PORT"] = "/dev/ttyUSB7";
   EXPECT_NE(name_of(Planned("x", "share-1"), other_node), name);
-  PlannedDevice other_slot = Planned("x", "share-1");
+  PreparedDevice other_slot = Planned("x", "share-1");
   other_slot.replicas = {7};
   EXPECT_NE(name_of(other_slot, Response()), name);
 }
 
-TEST(ClaimSpec, GivesAllEditsOfARequestToItsFirstDevice) {
+TEST(ClaimSpec, NamesTheCdiDevicesOfARequest) {
   ContainerResponse response = Response();
   response.cdi_devices = {"patchbay.dev/group=gid-20"};
-  const ClaimPlan plan = PlanOf({PlannedFor("a", {Planned("x"), Planned("y", "share-1")})});
+  const PreparedClaim plan = PlanOf({PlannedFor("a", {Planned("x"), Planned("y", "share-1")})});
   const CdiSpec spec = SpecOf(plan, {response});
   const PreparedClaim prepared = RecordFor(plan, {response});
-  const std::string own = "patchbay.dev/claim=" + spec.devices[0].name;
   EXPECT_THAT(
-      AnswerFor(prepared),
-      ElementsAre(
-          PreparedDevice{
-              {"a"}, "node-1/example.com/serial", "x", {own, "patchbay.dev/group=gid-20"}, {}},
-          PreparedDevice{{"a"}, "node-1/example.com/serial", "y", {}, "share-1"}));
+      prepared.requests[0].cdi_devices,
+      ElementsAre("patchbay.dev/claim=" + spec.devices[0].name, "patchbay.dev/group=gid-20"));
+  EXPECT_EQ(prepared.requests[0].devices, plan.requests[0].devices);
 }
 
 TEST(ClaimSpec, ReadsBackEveryField) {
-  PlannedDevice shared = Planned("x", "share-1");
+  PreparedDevice shared = Planned("x", "share-1");
   shared.replicas = {1, 3};
-  PlannedDevice admin = Planned("y");
+  PreparedDevice admin = Planned("y");
   admin.admin_access = true;
-  const ClaimPlan plan = PlanOf({PlannedFor("a", {shared}), PlannedFor("b", {admin})});
+  const PreparedClaim plan = PlanOf({PlannedFor("a", {shared}), PlannedFor("b", {admin})});
   PreparedClaim record = RecordFor(plan, {Response(), Response()});
   record.boot = "boot";
   record.is_finished = true;
   record.requests[0].nodes = {"c 188:0 /dev/ttyUSB0"};
   record.requests[0].config = "1";
   record.requests[0].values = "2";
+  record.requests[0].env = {{"A", "1"}, {"B", ""}};
+  record.requests[1].first_slot = 2;
   const auto prepared = RecordFromJson(RecordToJson(record), kClaimUid);
   ASSERT_TRUE(prepared) << prepared.error().message;
   EXPECT_EQ(*prepared, record);
@@ -129,7 +130,7 @@ TEST(ClaimSpec, ReadsBackEveryField) {
 }
 
 TEST(ClaimSpec, NamesTwoResourcesOfOneRequestDifferently) {
-  PlannedRequest other = PlannedFor("a", {Planned("y")});
+  PreparedRequest other = PlannedFor("a", {Planned("y")});
   other.resource = "example.com/other";
   const CdiSpec spec =
       SpecOf(PlanOf({PlannedFor("a", {Planned("x")}), other}), {Response(), Response()});
@@ -141,14 +142,14 @@ TEST(ClaimSpec, NamesTwoResourcesOfOneRequestDifferently) {
 TEST(ClaimSpec, DoesNotNameADeviceThatGivesNothing) {
   ContainerResponse response;
   response.cdi_devices = {"vendor.com/class=x"};
-  const ClaimPlan plan = PlanOf({PlannedFor("a", {Planned("x")})});
+  const PreparedClaim plan = PlanOf({PlannedFor("a", {Planned("x")})});
   EXPECT_NE(SpecOf(plan, {response}).devices[0].edits, CdiEdits());
-  EXPECT_THAT(AnswerFor(RecordFor(plan, {response}))[0].cdi_devices,
+  EXPECT_THAT(RecordFor(plan, {response}).requests[0].cdi_devices,
               ElementsAre("vendor.com/class=x"));
 }
 
 TEST(ClaimSpec, AddsEnvOfParametersButReplacesNone) {
-  PlannedRequest request = PlannedFor("a", {Planned("x")});
+  PreparedRequest request = PlannedFor("a", {Planned("x")});
   request.env = {{"MODE", "fast"}};
   EXPECT_THAT(SpecOf(PlanOf({request}), {Response()}).devices[0].edits.env,
               ElementsAre(Pair("MODE", "fast"), Pair("SERIAL", "/dev/ttyS0,/dev/ttyS1")));
@@ -161,7 +162,7 @@ TEST(ClaimSpec, AddsEnvOfParametersButReplacesNone) {
 }
 
 TEST(ClaimSpec, DoesNotSuggestSlotsIfTwoResourcesClash) {
-  PlannedRequest other = PlannedFor("b", {Planned("y")});
+  PreparedRequest other = PlannedFor("b", {Planned("y")});
   ContainerResponse of_other = Response();
   of_other.envs["SERIAL"] = "/dev/ttyS9";
   const auto refusal = [&] {
@@ -208,6 +209,9 @@ TEST(ClaimSpec, RejectsRecordsThatItDidNotWrite) {
            {R"("replicas":[0])", R"("replicas":0)"},
            {R"("name":"mine")", R"("name":"mine","more":1)"},
            {R"("name":"mine")", R"("name": "mine")"},
+           {R"("first_slot":0)", R"("first_slot":-1)"},
+           {R"("env":{})", R"("env":[])"},
+           {R"("env":{})", R"("env":{"A":1})"},
            {R"("cdi":[)", R"("cdi":[1,)"}}) {
     std::string text = record;
     ASSERT_NE(text.find(from), std::string::npos) << from;

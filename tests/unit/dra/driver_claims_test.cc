@@ -123,6 +123,12 @@ class DriverClaimsTest : public test::DraTest {
   const std::unique_ptr<grpc::ClientContext> context_ = test::DraContext();
 };
 
+std::vector<PreparedRequest> OneDevice() {
+  return {{.request = "r",
+           .devices = {{.pool = "pool", .device = "dev", .share_id = "s"}},
+           .cdi_devices = {"x.y/z=1"}}};
+}
+
 TEST_F(DriverClaimsTest, PreparesClaimsOfV1) {
   auto prepared = Prepare({"a", "b"}, *context_);
   HeldClaims::Call call = claims_->Next();
@@ -130,7 +136,7 @@ TEST_F(DriverClaimsTest, PreparesClaimsOfV1) {
   EXPECT_EQ(pending_->Oldest().value().second, "gpu.example.com");
 
   ClaimResults results;
-  results.emplace("uid-a", std::vector{PreparedDevice{{"r"}, "pool", "dev", {"x.y/z=1"}, "s"}});
+  results.emplace("uid-a", OneDevice());
   results.emplace("uid-b", Fail(ErrorKind::kPrecondition, "the device dev-2 is unhealthy"));
   call.prepared(std::move(results));
   const Prepared done = prepared.get();
@@ -152,7 +158,7 @@ TEST_F(DriverClaimsTest, UnpreparesClaimsOfV1beta1) {
   });
   HeldClaims::Call call = claims_->Next();
   EXPECT_EQ(call.claims.size(), 2U);
-  call.unprepared({{"uid-a", std::vector<PreparedDevice>()},
+  call.unprepared({{"uid-a", std::vector<PreparedRequest>()},
                    {"uid-b", Fail(ErrorKind::kUnavailable, "hook failed")}});
   ASSERT_TRUE(unprepared.get().ok());
   ASSERT_EQ(response.claims_size(), 2);
@@ -168,8 +174,7 @@ TEST_F(DriverClaimsTest, PreparesClaimsOfV1beta1AndUnpreparesClaimsOfV1) {
     return beta->NodePrepareResources(
         context_.get(), ClaimsNamed<dra_v1beta1::NodePrepareResourcesRequest>({"a"}), &prepared);
   });
-  claims_->Next().prepared(
-      {{"uid-a", std::vector{PreparedDevice{{"r"}, "pool", "dev", {"x.y/z=1"}, "s"}}}});
+  claims_->Next().prepared({{"uid-a", OneDevice()}});
   ASSERT_TRUE(prepare.get().ok());
   EXPECT_EQ(prepared.claims().at("uid-a").devices(0).device_name(), "dev");
 
@@ -179,14 +184,14 @@ TEST_F(DriverClaimsTest, PreparesClaimsOfV1beta1AndUnpreparesClaimsOfV1) {
     return v1_->NodeUnprepareResources(
         context.get(), ClaimsNamed<dra_v1::NodeUnprepareResourcesRequest>({"a"}), &unprepared);
   });
-  claims_->Next().unprepared({{"uid-a", std::vector<PreparedDevice>()}});
+  claims_->Next().unprepared({{"uid-a", std::vector<PreparedRequest>()}});
   ASSERT_TRUE(unprepare.get().ok());
   EXPECT_EQ(unprepared.claims_size(), 1);
 }
 
 TEST_F(DriverClaimsTest, ClaimsThatTheServiceForgotHaveFailed) {
   auto prepared = Prepare({"a", "b"}, *context_);
-  claims_->Next().prepared({{"uid-a", std::vector<PreparedDevice>{}}});
+  claims_->Next().prepared({{"uid-a", std::vector<PreparedRequest>{}}});
   const Prepared done = prepared.get();
   ASSERT_TRUE(done.status.ok());
   EXPECT_EQ(done.response.claims().at("uid-a").error(), "");
@@ -204,7 +209,7 @@ TEST_F(DriverClaimsTest, DroppedCallsHaveFailed) {
 TEST_F(DriverClaimsTest, OnlyTheFirstResultCounts) {
   auto prepared = Prepare({"a"}, *context_);
   HeldClaims::Call call = claims_->Next();
-  call.prepared({{"uid-a", std::vector<PreparedDevice>{}}});
+  call.prepared({{"uid-a", std::vector<PreparedRequest>{}}});
   call.prepared({{"uid-a", Fail(ErrorKind::kInvalid, "too late")}});
   EXPECT_EQ(prepared.get().response.claims().at("uid-a").error(), "");
 }
@@ -215,13 +220,13 @@ TEST_F(DriverClaimsTest, ACanceledCallIsNotAnswered) {
   context_->TryCancel();
   EXPECT_EQ(prepared.get().status.error_code(), StatusCode::CANCELLED);
   EXPECT_TRUE(observer_->Await("NodePrepareResources CANCELLED"));
-  call.prepared({{"uid-a", std::vector<PreparedDevice>{}}});  // has no effect
+  call.prepared({{"uid-a", std::vector<PreparedRequest>{}}});  // has no effect
   EXPECT_EQ(pending_->Oldest(), std::nullopt);
 
   // The kubelet calls again.
   const auto context = test::DraContext();
   auto again = Prepare({"a"}, *context);
-  claims_->Next().prepared({{"uid-a", std::vector<PreparedDevice>{}}});
+  claims_->Next().prepared({{"uid-a", std::vector<PreparedRequest>{}}});
   EXPECT_EQ(again.get().response.claims().at("uid-a").error(), "");
 }
 
@@ -284,7 +289,7 @@ TEST_F(DriverClaimsTest, CallsOutliveTheServer) {
   server_->BeginStop();
   server_.reset();
   EXPECT_FALSE(prepared.get().status.ok());
-  call.prepared({{"uid-a", std::vector<PreparedDevice>{}}});  // has no effect
+  call.prepared({{"uid-a", std::vector<PreparedRequest>{}}});  // has no effect
   EXPECT_FALSE(std::filesystem::exists(tree_.path("dra.sock")));
 }
 

@@ -48,7 +48,9 @@ class EndpointClaims : public ClaimService {
                std::function<void(ClaimResults)> done) override {
     ClaimResults results;
     for (const ClaimKey& claim : claims) {
-      results.emplace(claim.uid, std::vector<PreparedDevice>{{{"r"}, "pool", name, {}}});
+      results.emplace(claim.uid,
+                      std::vector<PreparedRequest>{
+                          {.request = "r", .devices = {{.pool = "pool", .device = name}}}});
     }
     if (!holds) return done(std::move(results));
     held.set_value([results = std::move(results), done = std::move(done)] { done(results); });

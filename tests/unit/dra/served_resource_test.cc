@@ -46,25 +46,21 @@ class ServedResourceTest : public testing::Test {
               .lookups = std::make_shared<HostLookups>(AllocationHost{HostRoot("/"), "node-1"})}}};
   }
 
-  static PlannedDevice DeviceOf(const std::string& id, bool admin_access = false) {
+  static PreparedDevice DeviceOf(const std::string& id, bool admin_access = false) {
     return {.pool = kServedPool,
             .device = id,
             .device_id = id,
             .replicas = {0},
             .admin_access = admin_access};
   }
-  static PlannedRequest RequestFor(std::vector<PlannedDevice> devices) {
-    PlannedRequest request{.request = "r", .resource = "example.com/thing"};
-    for (const PlannedDevice& device : devices) request.units.push_back(device.device_id);
-    request.devices = std::move(devices);
-    return request;
+  static PreparedRequest RequestFor(std::vector<PreparedDevice> devices) {
+    return {.request = "r", .resource = "example.com/thing", .devices = std::move(devices)};
   }
-  static ClaimPlan PlanFor(std::vector<PlannedDevice> devices) {
+  static PreparedClaim PlanFor(std::vector<PreparedDevice> devices) {
     return {.claim = {"uid-1", "default", "mine"}, .requests = {RequestFor(std::move(devices))}};
   }
-  static PreparedClaim PreparedFor(const std::string& uid, std::vector<PlannedDevice> devices) {
-    return {.claim = {uid, "default", uid},
-            .requests = {{"r", "example.com/thing", std::move(devices), {}}}};
+  static PreparedClaim PreparedFor(const std::string& uid, std::vector<PreparedDevice> devices) {
+    return {.claim = {uid, "default", uid}, .requests = {RequestFor(std::move(devices))}};
   }
   /// Returns the arguments of all commands.
   static std::vector<std::string> ArgumentsOf(const std::vector<HookRun>& runs) {
@@ -90,15 +86,10 @@ TEST_F(ServedResourceTest, RendersTheUnitsOfARequest) {
   EXPECT_EQ(response->envs.at("THING"), "a,b");
 }
 
-TEST_F(ServedResourceTest, RendersAnUnhealthyDeviceOnlyIfItWasPlanned) {
+TEST_F(ServedResourceTest, RendersAnUnhealthyDeviceThatWasPlanned) {
   const auto accepted = RenderRequest(RequestFor({DeviceOf("ill")}), *CurrentSnapshot(), {});
   ASSERT_TRUE(accepted) << accepted.error().message;
   EXPECT_EQ(accepted->envs.at("THING"), "ill");
-  PlannedRequest other = RequestFor({DeviceOf("a")});
-  other.units = {"ill"};
-  const auto refused = RenderRequest(other, *CurrentSnapshot(), {});
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind, ErrorKind::kPrecondition);
 }
 
 TEST_F(ServedResourceTest, FailsForADeviceThatIsNoLongerListed) {
@@ -120,14 +111,14 @@ TEST_F(ServedResourceTest, PlansOneCallForTheDevicesOfARequest) {
 }
 
 TEST_F(ServedResourceTest, PlansNoHooksForAdminAccess) {
-  const ClaimPlan plan = PlanFor({DeviceOf("a", true)});
+  const PreparedClaim plan = PlanFor({DeviceOf("a", true)});
   EXPECT_THAT(PlanClaimHooks(Hook::kAllocate, plan, Resources()).value(), IsEmpty());
   EXPECT_THAT(PlanClaimHooks(Hook::kPreStart, plan, Resources()).value(), IsEmpty());
 }
 
 /// The call has no commands, but waits until the release of the previous claim has ended.
 TEST_F(ServedResourceTest, WaitsForReleasesWithoutPreStart) {
-  const ClaimPlan plan = PlanFor({DeviceOf("a")});
+  const PreparedClaim plan = PlanFor({DeviceOf("a")});
   spec_.pre_start.reset();
   spec_.allocate.reset();
   EXPECT_THAT(PlanClaimHooks(Hook::kAllocate, plan, Resources()).value(), IsEmpty());
@@ -151,7 +142,7 @@ TEST_F(ServedResourceTest, ReportsAHookThatCannotBeRendered) {
 TEST_F(ServedResourceTest, ReleasesEachDeviceOnce) {
   const PreparedClaim claim =
       PreparedFor("uid-1", {DeviceOf("a"), DeviceOf("b"), DeviceOf("a"), DeviceOf("ill", true)});
-  const ReleasePlan plan = PlanClaimRelease(claim, {&claim, 1}, Resources()).value();
+  const ReleasePlan plan = PlanClaimRelease(claim, std::vector{&claim}, Resources()).value();
   EXPECT_THAT(ArgumentsOf(plan.runs), ElementsAre("a", "b"));
   EXPECT_THAT(plan.missed, IsEmpty());
 }
@@ -160,7 +151,10 @@ TEST_F(ServedResourceTest, KeepsDevicesThatOtherClaimsUse) {
   const std::vector<PreparedClaim> all = {PreparedFor("uid-1", {DeviceOf("a"), DeviceOf("b")}),
                                           PreparedFor("uid-2", {DeviceOf("a")}),
                                           PreparedFor("uid-3", {DeviceOf("b", true)})};
-  EXPECT_THAT(ArgumentsOf(PlanClaimRelease(all[0], all, Resources())->runs), ElementsAre("b"));
+  EXPECT_THAT(
+      ArgumentsOf(
+          PlanClaimRelease(all[0], std::vector{&all[0], &all[1], &all[2]}, Resources())->runs),
+      ElementsAre("b"));
   EXPECT_THAT(ArgumentsOf(PlanClaimRelease(all[0], {}, Resources())->runs), ElementsAre("a", "b"));
 }
 
