@@ -67,8 +67,8 @@ void FillClaim(const ClaimResults::mapped_type& result, Message& message) {
     for (const PreparedRequest& request : *result) {
       if (!IsUtf8(request)) {
         message.clear_devices();
-        return message.set_error(
-            Format("the request {} has a name that is not UTF-8", Printable(request.request)));
+        return message.set_error(Format("a device of the request {} has a name that is not UTF-8",
+                                        Printable(request.request)));
       }
       for (const PreparedDevice& device : request.devices) {
         auto& out = *message.add_devices();

@@ -24,9 +24,9 @@ struct ClaimContext {
   std::string_view records = {};                        ///< the directory of their records
 };
 
-/// Returns the devices that a claim gets, without what belongs to their nodes and files. `key` is
-/// from the kubelet; `claim` from the API server: kNotFound if it has none, another error if it
-/// could not be read.
+/// Returns the devices and the variables that a claim gets. What depends on the nodes of the
+/// devices is not set: CDI devices, hashes and the CDI file. `key` is from the kubelet; `claim`
+/// from the API server: kNotFound if it has none, another error if it could not be read.
 ///
 /// The message of an error names the claim, the device and a fix, and is printable. Fails with
 /// kNotFound if the claim, the pool or the device does not exist; with kPrecondition if the claim

@@ -175,6 +175,13 @@ void ExpectSameContainer(const std::shared_ptr<const Snapshot>& snapshot,
   const auto plan = PlanClaim(claim.key, claim, {"patchbay.dev", pools, prepared});
   ASSERT_TRUE(plan) << plan.error().message;
   ASSERT_THAT(plan->requests, SizeIs(1));
+  std::vector<std::string> planned;
+  for (const PreparedDevice& device : plan->requests[0].devices) {
+    for (const int replica : device.replicas) {
+      planned.push_back(AdvertisedId(spec, device.device_id, replica));
+    }
+  }
+  EXPECT_EQ(planned, ids);
   const auto rendered = RenderRequest(plan->requests[0], *snapshot, context);
   ASSERT_TRUE(rendered) << rendered.error().message;
   const auto file_spec = MakeClaimSpec("patchbay.dev", *plan, {&*rendered, 1});

@@ -72,7 +72,7 @@ class PlanClaimTest : public testing::Test {
   std::vector<PreparedDevice>& DevicesOfPrepared(std::size_t claim) {
     return prepared_[claim].requests[0].devices;
   }
-  /// Returns the replicas of all devices of a request: "a/0 fuse/1".
+  /// Returns the devices of a request with their replicas: "a/0 fuse/1".
   static std::string Units(const PreparedRequest& request) {
     std::string units;
     for (const PreparedDevice& device : request.devices) {
@@ -137,6 +137,7 @@ TEST_F(PlanClaimTest, FindsADeviceByTheNameInTheSlice) {
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->requests[0].devices[0].device, "ttyusb0-8acffaeae38f2be1");
   EXPECT_EQ(plan->requests[0].devices[0].device_id, "ttyUSB0");
+  EXPECT_EQ(Units(plan->requests[0]), "ttyUSB0/0");
 }
 
 TEST_F(PlanClaimTest, AnswersSubrequestsWithTheNameOfTheRequest) {
