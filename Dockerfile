@@ -1,5 +1,5 @@
 # Two images of one build:
-#   docker build -t patchbay .                        the program and its libraries, nothing else
+#   docker build -t patchbay .                        the program, its libraries and an init, nothing else
 #   docker build -t patchbay:tools --target tools .   the same with a shell and the usual programs
 # See docs/image.md.
 
@@ -37,7 +37,8 @@ LABEL org.opencontainers.image.title="Patchbay" \
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 # Only root can create a socket in the kubelet's directory. No capability is needed.
 USER 0:0
-ENTRYPOINT ["/usr/bin/patchbay"]
+# The init reaps what programs of probes and hooks leave behind.
+ENTRYPOINT ["/usr/bin/tini", "-s", "--", "/usr/bin/patchbay"]
 CMD ["run"]
 
 # sh, coreutils, grep, sed and awk are in Debian's base. Documentation, except copyright, is left out, and so are tables that
@@ -45,7 +46,7 @@ CMD ["run"]
 FROM debian:bookworm-slim AS debian-with-tools
 RUN apt-get update && \
     apt-get install -y --no-install-recommends \
-      libprometheus-cpp-core1.0 libtomlplusplus3 libudev1 pciutils udev usbutils && \
+      libprometheus-cpp-core1.0 libtomlplusplus3 libudev1 pciutils tini udev usbutils && \
     rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* /usr/share/info /usr/share/locale/* /usr/share/man/* \
       /usr/lib/udev/hwdb.bin /usr/lib/udev/hwdb.d /usr/lib/*-linux-gnu/gconv && \
     find /usr/share/doc -type f ! -name copyright -delete

@@ -46,8 +46,7 @@ struct LogField {
   bool is_number = false;
 };
 
-/// Formats one line as Log writes it, with the current time and a line end. For code that cannot
-/// use a Log, such as PID 1.
+/// Formats one line as Log writes it, with the current time and a line end.
 std::string FormatLogLine(const LogStyle& style, LogLevel level, std::string_view message,
                           std::span<const LogField> fields);
 

@@ -53,8 +53,8 @@ class LogWriter {
 };
 
 /// Writes `text` to `fd`, and waits at most `longest` until the descriptor accepts it. Returns
-/// whether everything was written. For the last message of a process and for PID 1, which must not
-/// hang. It can still block if another writer fills the same pipe at the same moment.
+/// whether everything was written. For the last message of a process, which must not hang. It can
+/// still block if another writer fills the same pipe at the same moment.
 bool WriteWithin(int fd, std::string_view text, std::chrono::milliseconds longest);
 
 }  // namespace patchbay

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <iosfwd>
-#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -12,8 +11,6 @@
 #include "convert/convert.h"
 
 namespace patchbay {
-
-class Heartbeat;
 
 enum class Output { kTable, kJson, kYaml, kName };
 enum class Shell { kBash, kZsh, kFish };
@@ -57,10 +54,6 @@ struct Arguments {
   std::optional<std::string> host_root;
   std::optional<std::string> listen;
   std::optional<std::string> kubelet_dir;
-
-  /// Reports to PID 1 that `run` is alive, see os/pid1.h. Not a flag. Null unless PID 1 is
-  /// patchbay.
-  std::shared_ptr<Heartbeat> heartbeat;
 };
 
 /// The output streams of a command: its result goes to `out`, everything else to `err`.

@@ -35,7 +35,6 @@ std::string VersionLine();
 std::span<const Command> Commands();
 
 /// The program after main(): parses the command line, runs the command and returns the exit code.
-/// As PID 1, the process becomes an init, and a copy of it runs the command (os/pid1.h).
 int RunCommandLine(int argc, const char* const* argv, Streams streams);
 
 }  // namespace patchbay

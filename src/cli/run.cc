@@ -24,7 +24,7 @@
 #include "daemon/descriptor_need.h"
 #include "os/descriptors.h"
 #include "os/malloc_tuning.h"
-#include "os/pid1.h"
+#include "os/systemd_notify.h"
 
 namespace patchbay {
 namespace {
@@ -53,7 +53,11 @@ class Service {
   int Run() {
     end_.SetLastAct([this] { LogTimeout(); });
     try {
-      Beat();
+      // The kubelet starts after this unit, so readiness does not wait for it.
+      loop_.Post([this] {
+        NotifySystemd("READY=1");
+        NotifyAlive();
+      });
       source_.Reload();
       loop_.Run();
     } catch (...) {
@@ -85,7 +89,6 @@ class Service {
             },
         .config = arguments_.config,
         .diagnostics = told_,
-        .watchdog_kills = watchdog_kills(),
         .pod_uid = EnvironmentValue("POD_UID"),
         .cluster = ClusterConfigInPod(EnvironmentValue("KUBERNETES_SERVICE_HOST"),
                                       EnvironmentValue("KUBERNETES_SERVICE_PORT")),
@@ -95,10 +98,9 @@ class Service {
   }
 
   Status BeginWaiting() {
-    waiting_ =
-        TRY(ConfigWait::Create(loop_, log_,
-                               {arguments_.listen.value_or(DaemonSpec().listen), arguments_.config,
-                                kVersion, kRevision, NodeName(), watchdog_kills(), told_}));
+    waiting_ = TRY(ConfigWait::Create(loop_, log_,
+                                      {arguments_.listen.value_or(DaemonSpec().listen),
+                                       arguments_.config, kVersion, kRevision, NodeName(), told_}));
     return {};
   }
 
@@ -153,6 +155,7 @@ class Service {
 
   void Stop() {
     if (std::exchange(stopping_, true)) return;
+    NotifySystemd("STOPPING=1");
     end_.Begin(code_);
     if (!daemon_) return loop_.Stop();
     daemon_->Stop([this] { loop_.Stop(); });
@@ -163,14 +166,12 @@ class Service {
     log_.Flush(LogWriter::kDrainTime);
   }
 
-  /// Reports to PID 1 that the loop runs.
-  void Beat() {
-    if (!arguments_.heartbeat) return;
-    arguments_.heartbeat->Beat();
-    beat_ = loop_.After(Heartbeat::kPeriod, [this] { Beat(); });
-  }
-  std::uint64_t watchdog_kills() const {
-    return arguments_.heartbeat ? arguments_.heartbeat->kills() : 0;
+  /// Notifies the watchdog of systemd, again and again, that the loop runs.
+  void NotifyAlive() {
+    const auto limit = SystemdWatchdogTime();
+    if (!limit) return;
+    NotifySystemd("WATCHDOG=1");
+    next_notification_ = loop_.After(*limit / 3, [this] { NotifyAlive(); });
   }
 
   const Arguments& arguments_;
@@ -185,7 +186,7 @@ class Service {
   int code_ = kOk;
   std::vector<Diagnostic> told_;  ///< diagnostics that were logged last
   bool stopping_ = false;
-  Subscription beat_;
+  Subscription next_notification_;
   // Installed before the first load: without a handler these signals end the process.
   const Subscription refresh_ = loop_.OnSignals({SIGUSR1}, [this](int) {
     log_.Info("rescanning devices after SIGUSR1");

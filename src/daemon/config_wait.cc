@@ -41,7 +41,7 @@ ConfigWait::ConfigWait(Loop& loop, Log& log, const Options& options)
                 .revision = options.revision,
                 .node_name = options.node_name,
                 .config = options.config,
-                .counts = {[&log] { return log.dropped(); }, options.watchdog_kills}}),
+                .log_lines_dropped = [&log] { return log.dropped(); }}),
       heartbeat_(loop) {}
 
 void ConfigWait::OnRefused(std::vector<Diagnostic> diagnostics) {

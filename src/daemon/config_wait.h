@@ -25,7 +25,6 @@ class ConfigWait {
     std::string version;
     std::string revision;
     std::string node_name;                     ///< of the Kubernetes node
-    std::uint64_t watchdog_kills = 0;          ///< of the processes before this one
     std::vector<Diagnostic> diagnostics = {};  ///< of the rejected configuration
   };
 

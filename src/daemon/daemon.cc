@@ -74,7 +74,7 @@ Daemon::Daemon(AsioLoop& loop, Log& log, Options options)
                 .revision = options_.revision,
                 .node_name = options_.node_name,
                 .config = options_.config,
-                .counts = {[&log] { return log.dropped(); }, options_.watchdog_kills},
+                .log_lines_dropped = [&log] { return log.dropped(); },
                 .kubelet_socket = spec_.kubelet_dir + "/kubelet.sock",
                 .device_metrics = spec_.device_metrics}),
       heartbeat_(loop, options_.max_loop_stall),

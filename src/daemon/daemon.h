@@ -53,8 +53,7 @@ class Daemon {
     /// Creates the object that stops the programs of a resource. Fails if no file descriptors are
     /// left; the resource cannot start then.
     std::function<Result<Cancellation>()> make_cancellation = Cancellation::Create;
-    std::uint64_t watchdog_kills = 0;  ///< of the processes before this one
-    std::string pod_uid = {};          ///< of the pod of this process; empty without one
+    std::string pod_uid = {};  ///< of the pod of this process; empty without one
     /// The API server for Dynamic Resource Allocation if [daemon.kubernetes] is absent, and in a
     /// pod.
     Result<ClusterConfig> cluster = ClusterConfigInPod("", "");

@@ -166,7 +166,8 @@ std::string Metrics::Text() const {
   };
   for (auto& family : impl_->families.registry.Collect()) append(std::move(family));
   CollectDeviceFamilies(impl_->store.Resources(), impl_->device_metrics, append);
-  for (auto& family : ProcessFamilies(impl_->options.counts)) append(std::move(family));
+  for (auto& family : ProcessFamilies(impl_->options.log_lines_dropped()))
+    append(std::move(family));
   return std::move(text).str();
 }
 

@@ -23,7 +23,7 @@ class Metrics {
     std::string revision;
     std::string node_name = {};  ///< of the Kubernetes node
     std::string config = {};     ///< where the configuration is read from
-    ProcessCounts counts = {};
+    std::function<std::uint64_t()> log_lines_dropped = [] { return std::uint64_t{0}; };
     std::string kubelet_socket = {};  ///< where the kubelet is expected
     bool device_metrics = true;       ///< patchbay_device_info and patchbay_device_healthy
     std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;

@@ -96,7 +96,7 @@ std::optional<ProcessStat> ParseProcessStat(std::string_view text, double ticks,
                      .resident_bytes = fields[kResident] * page};
 }
 
-std::vector<MetricFamily> ProcessFamilies(const ProcessCounts& counts) {
+std::vector<MetricFamily> ProcessFamilies(std::uint64_t log_lines_dropped) {
   std::vector<MetricFamily> families;
   const auto add = [&](MetricType type, const char* name, const char* help,
                        std::optional<double> value) { Add(families, type, name, help, value); };
@@ -129,11 +129,7 @@ std::vector<MetricFamily> ProcessFamilies(const ProcessCounts& counts) {
   add(MetricType::Counter, "patchbay_log_lines_dropped_total",
       "Log lines dropped because the log is not read fast enough. An increase means that the log "
       "has gaps; check the container runtime or journald.",
-      static_cast<double>(counts.log_lines_dropped()));
-  add(MetricType::Counter, "patchbay_watchdog_kills_total",
-      "Number of times the process was killed and replaced because it was stopped or its loop "
-      "hung. Alert on any increase; the log has the last lines before the kill.",
-      static_cast<double>(counts.watchdog_kills));
+      static_cast<double>(log_lines_dropped));
   return families;
 }
 

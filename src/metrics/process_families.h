@@ -3,7 +3,6 @@
 #include <prometheus/metric_family.h>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -23,14 +22,8 @@ struct ProcessStat {
 /// is the number of clock ticks per second, `page` the size of a page in bytes.
 std::optional<ProcessStat> ParseProcessStat(std::string_view text, double ticks, double page);
 
-/// Counts that the process keeps about itself, read at each scrape. The function is thread-safe.
-struct ProcessCounts {
-  std::function<std::uint64_t()> log_lines_dropped = [] { return std::uint64_t{0}; };
-  std::uint64_t watchdog_kills = 0;  ///< of earlier processes under the same init process
-};
-
-/// Reads the standard process_* families from /proc and adds the process's own counts. Leaves out
-/// what cannot be read. Any thread.
-std::vector<prometheus::MetricFamily> ProcessFamilies(const ProcessCounts& counts);
+/// Reads the standard process_* families from /proc and adds the number of dropped log lines.
+/// Leaves out what cannot be read. Any thread.
+std::vector<prometheus::MetricFamily> ProcessFamilies(std::uint64_t log_lines_dropped);
 
 }  // namespace patchbay

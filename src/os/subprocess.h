@@ -73,8 +73,8 @@ struct SubprocessResult {
 /// never on the loop. At the timeout and on cancellation the group receives SIGTERM, and SIGKILL
 /// one second later. Processes that remain in the group when the program ends are killed. Returns
 /// at most two seconds after the timeout, even if the program hangs in the kernel. Processes that
-/// left the group, such as daemons, continue to run and are reaped by their new parent, PID 1: see
-/// os/pid1.h.
+/// left the group, such as daemons, continue to run and are reaped by their new parent: in a
+/// container, by its init process.
 SubprocessResult RunSubprocess(const SubprocessSpec& spec, const Cancellation& cancellation);
 
 /// Returns whether a process that was left behind has ended, and reaps it in that case. Its pidfd

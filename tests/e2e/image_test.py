@@ -41,7 +41,7 @@ class Files(support.TestCase):
 
     def test_images_have_labels_and_entrypoint(self):
         for config in (self.patchbay.config, self.tools.config):
-            self.assertEqual(config["Entrypoint"], ["/usr/bin/patchbay"])
+            self.assertEqual(config["Entrypoint"], ["/usr/bin/tini", "-s", "--", "/usr/bin/patchbay"])
             self.assertEqual(config["Cmd"], ["run"])
             self.assertEqual(config["User"], "0:0")
             labels = {key.removeprefix("org.opencontainers.image."): value
@@ -66,7 +66,7 @@ class Files(support.TestCase):
                     wanted.add(name)
                     queue.append(next(self.rootfs.rglob(name)))
         others = {path for path in found if pathlib.Path(path).name not in wanted}
-        self.assertEqual(others, {"/lib", "/lib64", f"{DOC}/LICENSE", f"{DOC}/NOTICES.gz", f"{DOC}/sbom.cdx.json"})
+        self.assertEqual(others, {"/lib", "/lib64", "/usr/bin/tini", f"{DOC}/LICENSE", f"{DOC}/NOTICES.gz", f"{DOC}/sbom.cdx.json"})
         self.assertFalse([name for name in wanted if "grpc" in name or "ssl" in name])
         total = sum(found.values())
         print(f"patchbay: {total / MB:.1f} MB, the program {program.stat().st_size / MB:.1f}")
@@ -85,11 +85,12 @@ class Files(support.TestCase):
         uses = third_party.uses(bill)
         self.assertEqual({name for name, use in uses.items() if use == "loaded at run time"},
                          {"libc6", "libgcc-s1", "libprometheus-cpp-core1.0", "libstdc++6", "libtomlplusplus3", "libudev1"})
+        self.assertEqual(uses["tini"], "shipped as a program")
         for name in ("libabsl-dev", "libgrpc++-dev", "libgrpc-dev", "libprotobuf-dev", "libre2-dev", "libssl-dev", "libyaml-cpp-dev"):
             self.assertEqual(uses[name], "linked statically")
         for name in ("libboost1.81-dev", "libcli11-dev", "libexpected-dev", "libfmt-dev", "libspdlog-dev"):
             self.assertEqual(uses[name], "compiled in from headers")
-        for source in ("boost1.81", "grpc", "fmtlib", "openssl", "systemd", "zlib"):
+        for source in ("boost1.81", "grpc", "fmtlib", "openssl", "systemd", "tini", "zlib"):
             self.assertIn(source, third_party.sources(notices))
         for source in ("googletest", "google-benchmark", "linux"):
             self.assertNotIn(source, third_party.sources(notices))

@@ -1,11 +1,12 @@
-"""The daemon as PID 1, as in a container whose image has no init: orphans do not stay
-zombies, signals are forwarded, and the container ends with the exit code of the daemon."""
+"""The daemon below an init process. Below tini, as in the images: orphans do not stay zombies, signals are
+forwarded, and the container ends with the exit code of the daemon. As a service of systemd: it is notified."""
 
 import functools
 import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 
 import support
@@ -13,7 +14,7 @@ from support import PATCHBAY, Daemon, Kubelet, Process, resource
 
 UNSHARE = ["unshare", "--pid", "--kill-child", "--mount-proc"]
 DEVICES = 5
-WATCHDOG = 90.0  # seconds; it waits for 30 until it kills
+TINI = ["tini", "-s", "--"]
 # Leaves a process in its group, which is killed with it, and one in a separate group.
 PROBE = """#!/bin/sh
 sleep 300 >/dev/null 2>&1 &
@@ -24,22 +25,10 @@ CONFIG = resource("example.com/seat", f"count = {DEVICES}")
 
 
 def skip_unless_namespaces():
-    support.skip_unless_programs("unshare", "setsid")
+    support.skip_unless_programs("unshare", "setsid", "tini")
     tried = subprocess.run([*UNSHARE, "true"], capture_output=True, text=True)
     if tried.returncode != 0:
         raise support.unittest.SkipTest(f"unshare is not permitted: {tried.stderr.strip()}")
-
-
-def stop(pid):
-    """Sends SIGSTOP and waits until every thread has stopped."""
-    os.kill(pid, signal.SIGSTOP)
-    states = set()
-    while states != {"T"}:
-        try:
-            states = {re.match(r"\d+ \(.*\) (.)", stat.read_text(), re.DOTALL)[1]
-                      for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat")}
-        except (FileNotFoundError, ProcessLookupError):  # a thread has just ended
-            pass
 
 
 def only_child(pid):
@@ -47,9 +36,9 @@ def only_child(pid):
 
 
 class ContainedDaemon(Daemon):
-    """`patchbay run` as PID 1 of a PID namespace."""
+    """`patchbay run` in a PID namespace, whose PID 1 is the first program of `wrapper`."""
 
-    def __init__(self, config, kubelet_dir, *wrapper):
+    def __init__(self, config, kubelet_dir, wrapper=TINI):
         Process.__init__(self, [*UNSHARE, *wrapper, PATCHBAY, "run", "--config", str(config),
                                 "--kubelet-dir", str(kubelet_dir), "--listen", "127.0.0.1:0"])
 
@@ -101,9 +90,9 @@ class AsInit(support.TestCase):
             self.await_true(all_reaped, "leftover processes are reaped")
 
     def test_stops_on_sigterm(self):
-        for wrapper in ([], ["env", "--ignore-signal=CHLD"]):
+        for wrapper in (TINI, []):
             with self.subTest(wrapper=wrapper), Kubelet(self.kubelet_dir) as kubelet, \
-                    ContainedDaemon(self.config(CONFIG), self.kubelet_dir, *wrapper) as daemon:
+                    ContainedDaemon(self.config(CONFIG), self.kubelet_dir, wrapper) as daemon:
                 kubelet.wait_listed("example.com/seat")
                 self.assertEqual(len(self.plugin_sockets()), 1)
                 self.assertEqual(daemon.end()[0], 0, daemon.err.text())
@@ -119,38 +108,50 @@ class AsInit(support.TestCase):
             daemon.send(signal.SIGUSR1)
             daemon.err.wait("rescanning devices after SIGUSR1")
 
-    def test_replaces_a_stopped_process(self):
-        """During that time, the kubelet waits for an Allocate call without a deadline."""
-        with Kubelet(self.kubelet_dir) as kubelet, \
-                ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
-            first = kubelet.wait_listed("example.com/seat")
-            stopped = only_child(daemon.init)
-            stop(stopped)
-            mark = kubelet.mark()
-            self.assertFalse(kubelet.ask("admit a c example.com/seat 1", timeout=WATCHDOG)["ok"])
-            daemon.err.wait("process was stopped or its loop hung; killed it, starting a new one "
-                            "kills=1")
-            kubelet.wait_view("example.com/seat", lambda v: v["connected"] and
-                              v["endpoint"] != first["endpoint"] and v["allocatable"] == DEVICES,
-                              since=mark)
-            self.assertNotEqual(only_child(daemon.init), stopped)
-            self.assertTrue(kubelet.ask("admit b c example.com/seat 1")["ok"])
-            _, line = daemon.err.wait("serving http", start=self.line_of(daemon, "kills=1"))
-            address = line.rsplit("address=", 1)[1].strip()
-            self.assertIn("\npatchbay_watchdog_kills_total 1\n",
-                          support.get(address, "/metrics")[1])
-            self.assertEqual(daemon.end()[0], 0, daemon.err.text())
 
-    def line_of(self, daemon, text):
-        return daemon.err.wait(text)[0]
+class AsService(support.TestCase):
+    """sd_notify(3)."""
 
-    def test_kills_a_stopped_process_on_sigterm(self):
-        with Kubelet(self.kubelet_dir) as kubelet, \
-                ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
-            kubelet.wait_listed("example.com/seat")
-            stop(only_child(daemon.init))
-            self.assertEqual(daemon.end()[0], 128 + signal.SIGKILL)
-            self.assertIn("killed it, exiting kills=1", daemon.err.text())
+    def bind(self, address):
+        """The socket of a service manager at this address."""
+        bound = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(bound.close)
+        bound.settimeout(support.PATIENCE)
+        bound.bind(address)
+        return lambda: bound.recv(4096).decode()
+
+    def service(self, name, config=CONFIG, *more, **env):
+        return Daemon(self.config(config), self.kubelet_dir, *more, NOTIFY_SOCKET=name, **env)
+
+    def test_notifies_when_its_loop_runs_and_when_it_ends(self):
+        path, abstract = str(self.dir / "notify"), f"patchbay-{os.getpid()}"
+        for address, name in ((path, path), (f"\0{abstract}", f"@{abstract}")):
+            receive = self.bind(address)
+            with self.subTest(name=name), self.service(name, "not TOML", "--wait-for-config") as daemon:
+                self.assertEqual(receive(), "READY=1")
+                daemon.err.wait("waiting for a valid configuration")
+                self.assertEqual(daemon.end()[0], 0)
+                self.assertEqual(receive(), "STOPPING=1")
+
+    def test_notifies_the_watchdog(self):
+        path = str(self.dir / "notify")
+        receive = self.bind(path)
+        with self.service(path, WATCHDOG_USEC="300000") as daemon:
+            self.assertEqual([receive() for _ in range(6)], ["READY=1"] + 5 * ["WATCHDOG=1"])
+            self.assertEqual(daemon.end()[0], 0)
+
+    def test_does_not_notify_the_watchdog_of_another_process(self):
+        path = str(self.dir / "notify")
+        receive = self.bind(path)
+        with self.service(path, WATCHDOG_USEC="1000", WATCHDOG_PID="1") as daemon:
+            daemon.address()
+            self.assertEqual(daemon.end()[0], 0)
+            self.assertEqual([receive(), receive()], ["READY=1", "STOPPING=1"])
+
+    def test_runs_without_the_socket(self):
+        with self.service(str(self.dir / "none")) as daemon:
+            daemon.address()
+            self.assertEqual(daemon.end()[0], 0)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def depth(mount):
 class HostProgram:
     """Replaces an image: the program under test, with the libraries and programs of this host."""
 
-    entrypoint = ["/patchbay"]
+    entrypoint = ["/usr/bin/tini", "-s", "--", "/patchbay"]
     env = ["PATH=/usr/bin"]
     mounts = [{"destination": "/usr", "source": "/usr", "type": "bind", "options": ["rbind", "ro"]}]
 
@@ -74,7 +74,7 @@ class TestCase(support.TestCase):
         super().setUp()
         kustomize.skip_unless_it_builds()
         support.skip_unless_root()
-        support.skip_unless_programs("runc")
+        support.skip_unless_programs("runc", "tini")
         self.runc = ["runc", "--root", str(self.dir / "runc")]
         self.name = f"patchbay-pod-{os.getpid()}"
 

@@ -25,7 +25,6 @@
 #include "model/spec.h"
 #include "model/template.h"
 #include "os/descriptors.h"
-#include "os/pid1.h"
 #include "rpc/latest_streams.h"
 
 namespace patchbay {
@@ -54,7 +53,6 @@ TEST(Limits, DocumentationMatchesTheConstants) {
   ASSERT_FALSE(page.empty());
   const HttpLimits http;
   const LogWriter::Limits log;
-  const WatchdogPace watchdog;
   for (const std::string& row : {
            Format("| a file | {} |", Bytes(kLargestSource)),
            Format("| all files together | {} |", Bytes(kLargestInput)),
@@ -93,11 +91,6 @@ TEST(Limits, DocumentationMatchesTheConstants) {
            Format("hard one, at most to {};", Grouped(kMaxDescriptors)),
            Format("| log lines that wait to be read | {} KiB, {} lines |", log.bytes / 1024,
                   Grouped(log.lines)),
-           Format("| the main loop does not respond, where Patchbay is PID 1 | {} to {} s |",
-                  watchdog.check.count() / 1000 * (watchdog.max_missed + 1),
-                  watchdog.check.count() / 1000 * (watchdog.max_missed + 2)),
-           Format("| such kills | {} within {} minutes |", watchdog.max_kills - 1,
-                  watchdog.within.count()),
            Format("| connections | {} |", http.connections),
            Format("| path and query of a request | {} |", Bytes(http.target_bytes)),
            Format("| the lines that follow | {} |", Bytes(http.header_bytes)),
