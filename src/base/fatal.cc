@@ -6,7 +6,7 @@
 #include <exception>
 
 #include "base/escape.h"
-#include "base/log_writer.h"
+#include "base/write_within.h"
 
 namespace patchbay {
 

@@ -1,27 +1,35 @@
-// A line passes three stages: the rate limiter admits it, the pattern formatter of spdlog formats
-// it on the calling thread, and the LogWriter, or in tests the stream, writes it. spdlog is used
-// only for formatting. Reports about suppressed lines bypass the rate limiter.
-//
-// `quota_mutex_` guards the rate limiter. `order_mutex_` covers formatting, which reads the clock,
-// and queueing, so that lines are written in the order of their timestamps.
+// The calling thread makes the payload of a line, spdlog's asynchronous logger queues it, and a
+// sink writes it. A sink of spdlog in front of that skips repeated lines.
 
 #include "base/log.h"
 
+#include <spdlog/async_logger.h>
 #include <spdlog/details/log_msg.h>
+#include <spdlog/details/thread_pool.h>
 #include <spdlog/pattern_formatter.h>
-#include <unistd.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/dup_filter_sink.h>
+#include <spdlog/sinks/ostream_sink.h>
 
-#include <algorithm>
-#include <iterator>
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
 #include <ostream>
-#include <vector>
+#include <utility>
 
 #include "base/color.h"
 #include "base/escape.h"
-#include "base/log_writer.h"
+#include "base/write_within.h"
 
 namespace patchbay {
 namespace {
+
+using spdlog::details::log_msg;
+using spdlog::details::thread_pool;
+
+constexpr std::chrono::hours kUntilItIsRead{1'000'000};
+constexpr std::string_view kMessageKey = "\"message\":";
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
   switch (level) {
@@ -33,11 +41,13 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::info;
 }
 
-constexpr std::string_view kTooMuch = "log lines dropped (rate limit)";
-
-/// Returns whether the field is part of the subject of the rate limit.
-bool IsOfSubject(const LogField& field) {
-  return field.key == "resource" || field.key == "device" || field.key == "at";
+std::string_view ColorOf(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::debug: return "\033[36m";
+    case spdlog::level::warn: return "\033[33m\033[1m";
+    case spdlog::level::err: return "\033[31m\033[1m";
+    default: return "\033[32m";
+  }
 }
 
 bool NeedsQuotes(std::string_view value) {
@@ -47,7 +57,7 @@ bool NeedsQuotes(std::string_view value) {
   return false;
 }
 
-std::string TextLine(std::string_view message, std::span<const LogField> fields) {
+std::string TextPayload(std::string_view message, Log::Fields fields) {
   std::string line = Printable(message);
   for (const LogField& field : fields) {
     if (field.value.empty()) continue;
@@ -57,8 +67,9 @@ std::string TextLine(std::string_view message, std::span<const LogField> fields)
   return line;
 }
 
-std::string JsonMembers(std::string_view message, std::span<const LogField> fields) {
-  std::string line = "\"message\":" + QuoteJson(message);
+/// Returns the members of the object that the line will be.
+std::string JsonPayload(std::string_view message, Log::Fields fields) {
+  std::string line = std::string(kMessageKey) + QuoteJson(message);
   for (const LogField& field : fields) {
     if (field.value.empty()) continue;
     line.append(",").append(QuoteJson(field.key)).append(":");
@@ -67,95 +78,134 @@ std::string JsonMembers(std::string_view message, std::span<const LogField> fiel
   return line;
 }
 
-std::string_view ColorOf(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug: return "\033[36m";
-    case LogLevel::kInfo: return "\033[32m";
-    case LogLevel::kWarning: return "\033[33m\033[1m";
-    case LogLevel::kError: return "\033[31m\033[1m";
-  }
-  return "";
+std::string PayloadOf(LogFormat format, std::string_view message, Log::Fields fields) {
+  return format == LogFormat::kText ? TextPayload(message, fields) : JsonPayload(message, fields);
 }
 
-std::unique_ptr<LogWriter> WriteToStderr(const LogStyle& style) {
-  return std::make_unique<LogWriter>(STDERR_FILENO, [style](std::uint64_t count) {
-    const LogField fields[] = {{"count", count}};
-    return FormatLogLine(style, LogLevel::kWarning, "log lines dropped", fields);
-  });
+/// Writes the payload of a line in JSON. What a sink of spdlog writes itself is a message.
+class JsonMembers : public spdlog::custom_flag_formatter {
+ public:
+  void format(const log_msg& line, const std::tm&, spdlog::memory_buf_t& out) override {
+    std::string payload(line.payload.data(), line.payload.size());
+    if (!payload.starts_with(kMessageKey)) payload = JsonPayload(payload, {});
+    out.append(payload.data(), payload.data() + payload.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<JsonMembers>();
+  }
+};
+
+std::unique_ptr<spdlog::formatter> FormatterOf(LogFormat format) {
+  auto formatter = std::make_unique<spdlog::pattern_formatter>(
+      "%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %v", spdlog::pattern_time_type::utc, "\n");
+  if (format == LogFormat::kJson) {
+    formatter->add_flag<JsonMembers>('*').set_pattern(
+        R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%*})");
+  }
+  return formatter;
+}
+
+void BlockSignals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the loop handles them; write(2) fails with EPIPE
 }
 
 }  // namespace
 
-LogStyle StderrStyle(LogFormat format) { return {format, WantsColor(STDERR_FILENO)}; }
+/// Writes to a file descriptor, on its thread.
+class Log::Writer : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  Writer(int descriptor, LogFormat format)
+      : base_sink(FormatterOf(format)),
+        descriptor_(descriptor),
+        format_(format),
+        is_colored_(format == LogFormat::kText && WantsColor(descriptor)) {}
 
-std::string FormatLogLine(const LogStyle& style, LogLevel level, std::string_view message,
-                          std::span<const LogField> fields) {
-  const bool text = style.format == LogFormat::kText;
-  const std::string payload = text ? TextLine(message, fields) : JsonMembers(message, fields);
-  const char* pattern = text ? "%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %v"
-                             : R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})";
-  spdlog::pattern_formatter formatter(pattern, spdlog::pattern_time_type::utc, "\n");
-  const spdlog::details::log_msg line("", ToSpdlog(level), {payload.data(), payload.size()});
-  spdlog::memory_buf_t buffer;
-  formatter.format(line, buffer);
-  std::string result(buffer.data(), buffer.size());
-  if (style.colored && line.color_range_end > line.color_range_start) {
-    result.insert(line.color_range_end, "\033[m");
-    result.insert(line.color_range_start, ColorOf(level));
+  const std::shared_ptr<thread_pool>& pool() const { return pool_; }
+  std::uint64_t dropped() const { return pool_->overrun_counter() + failed_; }
+
+  /// Calls `flush`, which queues a flush, and waits until one was made.
+  template <class Function>
+  void Flush(Function flush, std::chrono::milliseconds longest) {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t before = flushes_;
+    flush();
+    flushed_.wait_for(lock, longest, [&] { return flushes_ != before; });
   }
-  return result;
+
+ private:
+  void sink_it_(const log_msg& line) override {
+    const std::uint64_t dropped = this->dropped();
+    if (dropped > reported_) {
+      const Log::Fields fields = {{"count", dropped - reported_}};
+      const std::string payload = PayloadOf(format_, "log lines dropped", fields);
+      if (Put(log_msg("", spdlog::level::warn, payload))) reported_ = dropped;
+    }
+    if (!Put(line)) ++failed_;
+  }
+
+  void flush_() override {
+    const std::lock_guard lock(mutex_);
+    ++flushes_;
+    flushed_.notify_all();
+  }
+
+  bool Put(const log_msg& line) {
+    spdlog::memory_buf_t buffer;
+    formatter_->format(line, buffer);
+    std::string text(buffer.data(), buffer.size());
+    if (is_colored_ && line.color_range_end > line.color_range_start) {
+      text.insert(line.color_range_end, "\033[m");
+      text.insert(line.color_range_start, ColorOf(line.level));
+    }
+    return WriteWithin(descriptor_, text, kUntilItIsRead);
+  }
+
+  const int descriptor_;
+  const LogFormat format_;
+  const bool is_colored_;
+  std::uint64_t reported_ = 0;  ///< dropped lines
+  std::atomic<std::uint64_t> failed_ = 0;
+  std::mutex mutex_;
+  std::condition_variable flushed_;
+  std::uint64_t flushes_ = 0;
+  /// Never destroyed: that would wait for a write that blocks.
+  const std::shared_ptr<thread_pool> pool_{new thread_pool(kQueueLines, 1, BlockSignals),
+                                           [](thread_pool*) {}};
+};
+
+Log::Log(LogLevel level, LogFormat format, int descriptor)
+    : format_(format), writer_(std::make_shared<Writer>(descriptor, format)) {
+  const auto filter = std::make_shared<spdlog::sinks::dup_filter_sink_st>(kRepeatTime);
+  filter->add_sink(writer_);
+  logger_ = std::make_shared<spdlog::async_logger>("", filter, writer_->pool(),
+                                                   spdlog::async_overflow_policy::overrun_oldest);
+  SetLevel(level);
 }
 
-Log::Log(LogLevel level, LogFormat format)
-    : style_(StderrStyle(format)), level_(level), writer_(WriteToStderr(style_)) {}
-
-Log::Log(LogLevel level, LogFormat format, std::ostream& out, Clock clock)
-    : style_{format}, clock_(std::move(clock)), level_(level), out_(&out) {}
-
-Log::~Log() {
-  if (const std::size_t count = quota_.SuppressedCount(); count > 0) {
-    const LogField fields[] = {{"count", count}};
-    Put(LogLevel::kWarning, kTooMuch, fields);
-  }
+Log::Log(LogLevel level, LogFormat format, std::ostream& out)
+    : format_(format),
+      logger_(std::make_shared<spdlog::logger>(
+          "", std::make_shared<spdlog::sinks::ostream_sink_mt>(out, true))) {
+  logger_->set_formatter(FormatterOf(format));
+  SetLevel(level);
 }
+
+Log::~Log() { Flush(kDrainTime); }
+
+void Log::SetLevel(LogLevel level) { logger_->set_level(ToSpdlog(level)); }
 
 void Log::Flush(std::chrono::milliseconds longest) {
-  if (writer_) writer_->Drain(longest);
+  if (writer_) writer_->Flush([this] { logger_->flush(); }, longest);
 }
 
 std::uint64_t Log::dropped() const { return writer_ ? writer_->dropped() : 0; }
 
 void Log::Write(LogLevel level, std::string_view message, Fields fields) {
-  if (level < level_) return;
-  const LogRateLimiter::Outcome outcome = Ask(level, message, fields);
-  if (!outcome.write) return;
-  if (outcome.left_out_of_all > 0) {
-    const LogField count[] = {{"count", outcome.left_out_of_all}};
-    Put(level, kTooMuch, count);
-  }
-  if (outcome.left_out_alike > 0) {
-    std::vector<LogField> about = {{"like", message}};
-    std::copy_if(fields.begin(), fields.end(), std::back_inserter(about), IsOfSubject);
-    about.emplace_back("count", outcome.left_out_alike);
-    Put(level, "repeated log lines suppressed", about);
-  }
-  Put(level, message, {fields.begin(), fields.size()});
-}
-
-LogRateLimiter::Outcome Log::Ask(LogLevel level, std::string_view message, Fields fields) {
-  std::string subject(message);
-  for (const LogField& field : fields) {
-    if (IsOfSubject(field)) subject.append("\n").append(field.value);
-  }
-  const std::lock_guard lock(quota_mutex_);
-  return level == LogLevel::kDebug ? quota_.AllowDetail(clock_()) : quota_.Admit(subject, clock_());
-}
-
-void Log::Put(LogLevel level, std::string_view message, std::span<const LogField> fields) {
-  const std::lock_guard lock(order_mutex_);
-  std::string line = FormatLogLine(style_, level, message, fields);
-  if (writer_) return writer_->Write(std::move(line));
-  *out_ << line << std::flush;
+  if (!logger_->should_log(ToSpdlog(level))) return;
+  const std::string payload = PayloadOf(format_, message, fields);
+  logger_->log(ToSpdlog(level), spdlog::string_view_t(payload.data(), payload.size()));
 }
 
 }  // namespace patchbay

@@ -13,7 +13,6 @@
 
 #include "base/color.h"
 #include "base/fatal.h"
-#include "base/log_writer.h"
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/shutdown_watchdog.h"
@@ -110,7 +109,7 @@ class Service {
                                         : arguments_.log_level.value_or(LogLevel::kInfo);
     log_.SetLevel(level);
     if (ShowsSource(arguments_, level)) {
-      log_.Flush(LogWriter::kDrainTime);
+      log_.Flush(Log::kDrainTime);
       err_ << BriefDiagnostics(loaded.diagnostics, arguments_.config, WantsColor(STDERR_FILENO));
     } else {
       LogDiagnostics(log_, loaded.diagnostics.Sorted());
@@ -163,7 +162,7 @@ class Service {
 
   void LogTimeout() {
     log_.Warning("shutdown timed out; exiting anyway");
-    log_.Flush(LogWriter::kDrainTime);
+    log_.Flush(Log::kDrainTime);
   }
 
   /// Notifies the watchdog of systemd, again and again, that the loop runs.

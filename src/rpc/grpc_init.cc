@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "base/format.h"
-#include "base/log_writer.h"
+#include "base/write_within.h"
 
 namespace patchbay {
 
@@ -23,7 +23,7 @@ void InitGrpc() {
         // abort() follows, and must not wait for the log.
         WriteWithin(STDERR_FILENO,
                     Format("gRPC: {}:{}: {}\n", line->file, line->line, line->message),
-                    LogWriter::kDrainTime);
+                    std::chrono::milliseconds(200));
       }
     });
     google::protobuf::SetLogHandler(nullptr);

@@ -384,7 +384,7 @@ class Chaos : public testing::Test {
         std::chrono::seconds(more_seconds +
                              FromEnvironment("PATCHBAY_CHAOS_PATIENCE", kPatienceSeconds));
     for (std::string wrong = "?"; !wrong.empty(); Pause(5)) {
-      const bool is_late = Clock::now() > deadline;
+      const bool is_late = Clock::now() > deadline || !checker_.HowDaemonEnded().empty();
       hangs_.Count();
       wrong = find_errors();
       if (wrong.empty() || !is_late) continue;
@@ -399,6 +399,7 @@ class Chaos : public testing::Test {
     std::filesystem::create_directories(kept);
     std::ofstream(kept / "resources.toml") << configuration_.Toml();
     std::ofstream(kept / "log") << daemon_.Log();
+    if (!checker_.HowDaemonEnded().empty()) return kept;
     std::ofstream(kept / "status") << DaemonProcess::Get("/api/v1/status", daemon_.Port()).text;
     return kept;
   }

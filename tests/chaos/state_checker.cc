@@ -48,12 +48,6 @@ constexpr long kThreadsOfAResource = 2;
 /// gRPC 1.51 has a fixed number of threads, and pools that grow with the CPUs.
 long ThreadsOfGrpc() { return 10 + 4 * static_cast<long>(std::thread::hardware_concurrency()); }
 
-bool HasEnded(pid_t pid) {
-  siginfo_t ended{};
-  return waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-         ended.si_pid != 0;
-}
-
 /// Returns the paths of bound sockets in the network namespace of the process, by their name in
 /// /proc/PID/fd.
 std::map<std::string, std::string> BoundSockets(pid_t pid) {
@@ -112,6 +106,15 @@ long SocketsIn(const std::string& directory) {
 
 }  // namespace
 
+std::string StateChecker::HowDaemonEnded() const {
+  siginfo_t ended{};
+  const auto pid = static_cast<id_t>(world_.daemon.pid());
+  if (waitid(P_PID, pid, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) return "  the daemon is gone\n";
+  if (ended.si_pid == 0) return "";
+  return Format("  the daemon has ended with {} {}\n",
+                ended.si_code == CLD_EXITED ? "code" : "signal", ended.si_status);
+}
+
 std::string StateChecker::FindErrors() {
   std::string wrong = CheckLists({});
   if (wrong.empty()) wrong = CheckLeftovers();
@@ -125,7 +128,7 @@ std::string StateChecker::FindErrorsExcept(const std::set<std::string>& affected
 }
 
 std::string StateChecker::CheckLists(const std::set<std::string>& affected) const {
-  if (HasEnded(world_.daemon.pid())) return "  the daemon has ended\n";
+  if (const std::string end = HowDaemonEnded(); !end.empty()) return end;
   std::string wrong = world_.pods.wrong();
   for (const auto& resource : world_.configuration.resources()) {
     if (!affected.contains(resource.name)) wrong += FindErrorsIn(resource);

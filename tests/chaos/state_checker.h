@@ -27,6 +27,8 @@ class StateChecker {
   };
   explicit StateChecker(World world) : world_(world) {}
 
+  /// Returns a line if the daemon does not run; "" if it does.
+  std::string HowDaemonEnded() const;
   /// Returns a line for each error.
   std::string FindErrors();
   /// Returns the same during faults that may only affect these resources.

@@ -17,7 +17,6 @@
 #include <thread>
 
 #include "base/format.h"
-#include "base/log_writer.h"
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/run_scan.h"
@@ -132,7 +131,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
   loop.Run();
   if (!first) return arguments.once ? kFailed : kOk;  // stopped by a signal
   Loaded loaded = *std::move(first);
-  log.Flush(LogWriter::kDrainTime);
+  log.Flush(Log::kDrainTime);
   streams.err << BriefDiagnostics(loaded.diagnostics, arguments.config, streams.colors_err);
   if (loaded.model && IsDemonstration(arguments)) streams.err << kDemonstrationNote;
   if (!loaded.model) return kFailed;

@@ -1,8 +1,13 @@
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
+#include <array>
+#include <csignal>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -11,8 +16,11 @@
 namespace patchbay {
 namespace {
 
+using std::chrono::milliseconds;
 using testing::EndsWith;
+using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::Not;
 
 /// Returns a line without its timestamp.
 std::string WithoutTime(const std::string& line) { return line.substr(line.find(' ') + 1); }
@@ -118,6 +126,120 @@ TEST_F(LogTest, ConcurrentWritesDoNotInterleave) {
     ASSERT_THAT(line, EndsWith("Z debug message key=value"));
   }
   EXPECT_EQ(count, 800);
+}
+
+constexpr milliseconds kPatience{20'000};
+
+/// A log that writes to a pipe of two pages, which the test reads.
+class LogToPipeTest : public testing::Test {
+ protected:
+  LogToPipeTest() {
+    std::signal(SIGPIPE, SIG_IGN);
+    EXPECT_EQ(pipe(ends_.data()), 0);
+    EXPECT_EQ(fcntl(ends_[1], F_SETPIPE_SZ, static_cast<int>(kPipeBytes)),
+              static_cast<int>(kPipeBytes));
+  }
+  // The write end stays open, because the thread of a log can still use it.
+  ~LogToPipeTest() override { CloseReader(); }
+
+  /// Fills the pipe, so that nothing can be written to it.
+  void Fill() {
+    ASSERT_EQ(write(ends_[1], std::string(kPipeBytes, '.').data(), kPipeBytes),
+              static_cast<ssize_t>(kPipeBytes));
+  }
+  void Empty() { ReadUntil("none", kPipeBytes); }
+  void CloseReader() {
+    if (ends_[0] >= 0) close(ends_[0]);
+    ends_[0] = -1;
+  }
+  /// Reads until the text ends with `end`, at most `max_bytes`.
+  std::string ReadUntil(std::string_view end, std::size_t max_bytes = std::string::npos) {
+    std::string text;
+    while (text.size() < max_bytes && !text.ends_with(end)) {
+      pollfd ready = {ends_[0], POLLIN, 0};
+      if (poll(&ready, 1, static_cast<int>(kPatience.count())) != 1) break;
+      char c = 0;
+      if (read(ends_[0], &c, 1) != 1) break;
+      text += c;
+    }
+    return text;
+  }
+  int descriptor() const { return ends_[1]; }
+
+ private:
+  static constexpr std::size_t kPipeBytes = 2 * 4096;
+  std::array<int, 2> ends_ = {-1, -1};
+};
+
+TEST_F(LogToPipeTest, WritesLinesInOrder) {
+  Log log(LogLevel::kInfo, LogFormat::kText, descriptor());
+  for (int i = 0; i < 20; ++i) log.Info("line", {{"count", i}});
+  const std::string text = ReadUntil("count=19\n");
+  std::size_t at = 0;
+  for (int i = 0; i < 20; ++i) {
+    at = text.find("info line count=" + std::to_string(i) + "\n", at);
+    ASSERT_NE(at, std::string::npos) << text;
+  }
+  EXPECT_EQ(log.dropped(), 0U);
+}
+
+TEST_F(LogToPipeTest, DropsTheOldestLinesAndReportsThem) {
+  Fill();
+  Log log(LogLevel::kInfo, LogFormat::kText, descriptor());
+  const int lines = static_cast<int>(Log::kQueueLines) + 100;
+  for (int i = 0; i < lines; ++i) log.Info("line", {{"count", i}});
+  // The thread may have taken one from the queue.
+  const std::uint64_t dropped = log.dropped();
+  EXPECT_GE(dropped, 99U);
+  EXPECT_LE(dropped, 100U);
+  Empty();
+  const std::string text = ReadUntil("info line count=" + std::to_string(lines - 1) + "\n");
+  EXPECT_THAT(text, HasSubstr("warning log lines dropped count=" + std::to_string(dropped) + "\n"));
+  EXPECT_THAT(text, Not(HasSubstr("info line count=50\n")));
+  EXPECT_THAT(text, HasSubstr("info line count=100\n"));
+}
+
+TEST_F(LogToPipeTest, CountsLinesThatCannotBeWritten) {
+  CloseReader();
+  Log log(LogLevel::kInfo, LogFormat::kText, descriptor());
+  log.Info("a");
+  log.Info("b");
+  log.Flush(kPatience);
+  EXPECT_EQ(log.dropped(), 2U);
+}
+
+TEST_F(LogToPipeTest, SkipsRepeatedLines) {
+  for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
+    Log log(LogLevel::kInfo, format, descriptor());
+    for (int i = 0; i < 4; ++i) log.Info("again", {{"device", "x"}});
+    log.Info("other");
+    log.Flush(kPatience);
+    const bool is_text = format == LogFormat::kText;
+    const std::string text = ReadUntil(is_text ? "other\n" : "\"other\"}\n");
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+    EXPECT_THAT(text, HasSubstr(is_text ? "info Skipped 3 duplicate messages..\n"
+                                        : "\"message\":\"Skipped 3 duplicate messages..\"}\n"));
+  }
+}
+
+TEST_F(LogToPipeTest, DestructorWaitsForTheLastLines) {
+  { Log(LogLevel::kInfo, LogFormat::kText, descriptor()).Info("last words"); }
+  EXPECT_THAT(ReadUntil("\n"), EndsWith("info last words\n"));
+}
+
+TEST_F(LogToPipeTest, DestructorDoesNotWaitForABlockedWrite) {
+  Fill();
+  { Log(LogLevel::kInfo, LogFormat::kText, descriptor()).Info("last words"); }
+  Empty();
+  EXPECT_THAT(ReadUntil("\n"), EndsWith("info last words\n"));  // the thread still runs
+}
+
+TEST_F(LogToPipeTest, DoesNotSplitALine) {
+  Log log(LogLevel::kInfo, LogFormat::kText, descriptor());
+  const std::string value(20'000, 'x');
+  log.Info("long", {{"reason", value}});
+  log.Info("after");
+  EXPECT_THAT(ReadUntil("after\n"), HasSubstr("info long reason=" + value + "\n"));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/format.h"
-#include "base/log_writer.h"
+#include "base/log.h"
 #include "config/patterns.h"
 #include "config/reporter.h"
 #include "config/source_file.h"
@@ -52,7 +52,6 @@ TEST(Limits, DocumentationMatchesTheConstants) {
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   ASSERT_FALSE(page.empty());
   const HttpLimits http;
-  const LogWriter::Limits log;
   for (const std::string& row : {
            Format("| a file | {} |", Bytes(kLargestSource)),
            Format("| all files together | {} |", Bytes(kLargestInput)),
@@ -89,8 +88,8 @@ TEST(Limits, DocumentationMatchesTheConstants) {
                "| file descriptors | {}, and {} for each resource and {} for each of `max_probes`",
                kBaseDescriptors, kDescriptorsPerResource, kDescriptorsPerProbe),
            Format("hard one, at most to {};", Grouped(kMaxDescriptors)),
-           Format("| log lines that wait to be read | {} KiB, {} lines |", log.bytes / 1024,
-                  Grouped(log.lines)),
+           Format("| log lines that wait to be read | {} |", Grouped(Log::kQueueLines)),
+           Format("| the same line again | {} s |", Log::kRepeatTime.count()),
            Format("| connections | {} |", http.connections),
            Format("| path and query of a request | {} |", Bytes(http.target_bytes)),
            Format("| the lines that follow | {} |", Bytes(http.header_bytes)),
