@@ -47,8 +47,8 @@ std::size_t RaiseDescriptorLimit() {
   return DescriptorLimit();
 }
 
-void RestoreDescriptorLimit(pid_t child) {
-  if (limit_before) prlimit(child, RLIMIT_NOFILE, &*limit_before, nullptr);
+void RestoreDescriptorLimit() {
+  if (limit_before) prlimit(0, RLIMIT_NOFILE, &*limit_before, nullptr);
 }
 
 }  // namespace patchbay

@@ -23,8 +23,9 @@ std::size_t DescriptorLimit();
 /// before threads are started. Returns the resulting limit.
 std::size_t RaiseDescriptorLimit();
 
-/// Sets the soft limit of a child that has just been started to the limit from before
+/// Sets the soft limit of this process, a child between fork and exec, to the limit from before
 /// RaiseDescriptorLimit, because programs that use select(2) do not work above 1,024 descriptors.
-void RestoreDescriptorLimit(pid_t child);
+/// Only system calls.
+void RestoreDescriptorLimit();
 
 }  // namespace patchbay

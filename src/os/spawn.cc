@@ -1,32 +1,20 @@
-// posix_spawn is used instead of fork, because this process has many threads and gRPC installs fork
-// handlers. The implementation in glibc runs no fork handlers and only system calls between fork
-// and exec, takes the same time for any size of the process, and reports why a program could not be
-// executed. It returns when the program is executed, and hangs as long as exec hangs. It therefore
-// runs on a separate thread, which is abandoned when the deadline has passed. Such a thread ends
-// when the process that it started is dead.
+// posix_spawn returns when the program is executed, and hangs as long as exec hangs, so the process
+// to kill is not known. After fork it is. The child executes the program by system calls only, and
+// reports a failure through a pipe that the kernel closes when the program is executed.
 
 #include "os/spawn.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
-#include <mutex>
-#include <optional>
-#include <sstream>
-#include <system_error>
-#include <thread>
+#include <string_view>
 
 // In glibc 2.36 this header lacks its own extern "C".
 extern "C" {
@@ -35,54 +23,24 @@ extern "C" {
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "os/descriptors.h"
 
 namespace patchbay {
 namespace {
 
-/// Time in milliseconds for a killed process to end.
-constexpr int kEndMs = 500;
+using std::chrono::milliseconds;
+using SpawnClock = std::chrono::steady_clock;
 
-/// The actions of posix_spawn between fork and exec.
-class SpawnPlan {
- public:
-  SpawnPlan() {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawnattr_init(&attributes_);
-  }
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-
-  /// Returns 0 or an errno value.
-  int Prepare(int output, int errors) {
-    sigset_t all, none;
-    sigfillset(&all);
-    sigemptyset(&none);
-    const int results[] = {
-        posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO),
-        posix_spawn_file_actions_adddup2(&actions_, errors, STDERR_FILENO),
-        posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
-        posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1),
-        posix_spawn_file_actions_addchdir_np(&actions_, "/"),
-        posix_spawnattr_setpgroup(&attributes_, 0),
-        posix_spawnattr_setsigdefault(&attributes_, &all),
-        posix_spawnattr_setsigmask(&attributes_, &none),
-        posix_spawnattr_setflags(
-            &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK),
-    };
-    return *std::max_element(std::begin(results), std::end(results));
-  }
-
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
+/// The time for a killed process to end.
+constexpr milliseconds kKillTime{500};
+/// The time for a program to start that was stopped: it then receives SIGTERM first, as others.
+constexpr milliseconds kStartTime{100};
+/// The lowest number of a descriptor that does not become one of the child's.
+constexpr int kFirstFree = STDERR_FILENO + 2;
+constexpr int kReport = STDERR_FILENO + 1;
+/// An oom_score_adj between those that the kubelet sets for pods of low and of high importance
+/// (1000 for BestEffort, -997 for Guaranteed).
+constexpr std::string_view kOomScore = "500";
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -98,12 +56,10 @@ std::string_view HintFor(int error) {
     case ENOTDIR:
       return "; the program, and the interpreter in the first line of a script, must exist where "
              "patchbay runs: the default image has no shell and no programs, the image with tools "
-             "has (see \"In the "
-             "DaemonSet\" in docs/health.md)";
+             "has (see \"In the DaemonSet\" in docs/health.md)";
     case EACCES:
       return "; the program must be an executable file: for a script from a ConfigMap set "
-             "defaultMode: 0755 "
-             "on the volume";
+             "defaultMode: 0755 on the volume";
     case ENOEXEC:
       return "; the program must be built for this machine, or start with a line like #!/bin/sh";
     case E2BIG: return "; an argument is limited to 128 KiB";
@@ -113,154 +69,171 @@ std::string_view HintFor(int error) {
 
 bool HoldsNul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
-/// State shared by the caller and the thread.
-struct Start {
-  SpawnSpec spec;
-  UniqueFd ended;  ///< an eventfd; readable when the thread has stored the result
-  std::atomic<pid_t> thread = 0;
-  std::mutex mutex;
-  bool is_abandoned = false;
-  bool has_ended = false;
-  int error = 0;
-  pid_t pid = 0;
-};
-
-void SpawnAndReport(const std::shared_ptr<Start>& start) {
-  start->thread = gettid();
-  SpawnPlan plan;
-  pid_t pid = 0;
-  int error = plan.Prepare(start->spec.output.get(), start->spec.errors.get());
-  if (error == 0) {
-    error =
-        posix_spawnp(&pid, start->spec.argv.front().c_str(), plan.actions(), plan.attributes(),
-                     Pointers(start->spec.argv).data(), Pointers(start->spec.environment).data());
-  }
-  start->spec.output = UniqueFd();
-  start->spec.errors = UniqueFd();
-  {
-    const std::lock_guard lock(start->mutex);
-    start->has_ended = true;
-    start->error = error;
-    start->pid = pid;
-    if (!start->is_abandoned) {
-      eventfd_write(start->ended.get(), 1);
-      return;
+/// Returns the paths at which a program is looked up, as execvp(3) does.
+std::vector<std::string> PathsOf(const std::string& program,
+                                 const std::vector<std::string>& environment) {
+  constexpr std::string_view kPath = "PATH=";
+  if (program.empty() || program.find('/') != std::string::npos) return {program};
+  std::vector<std::string> paths;
+  for (const std::string& variable : environment) {
+    if (!variable.starts_with(kPath)) continue;
+    std::string_view left = std::string_view(variable).substr(kPath.size());
+    while (!left.empty()) {
+      const std::string_view directory = left.substr(0, left.find(':'));
+      if (!directory.empty()) paths.push_back(Format("{}/{}", directory, program));
+      left.remove_prefix(std::min(left.size(), directory.size() + 1));
     }
   }
-  // The caller has given up, so kill the process. Use a pidfd, because the process may be reaped
-  // elsewhere; see HasEnded.
-  const UniqueFd process(error == 0 ? pidfd_open(pid, 0) : -1);
-  if (!process) return;
-  pidfd_send_signal(process.get(), SIGKILL, nullptr, 0);
-  const auto id = static_cast<id_t>(process.get());
-  siginfo_t ended;
-  if (waitid(P_PIDFD, id, &ended, WEXITED | WNOWAIT) != 0) return;
-  kill(-pid, SIGKILL);  // it may already have started other processes
-  waitid(P_PIDFD, id, &ended, WEXITED);
+  return paths;
 }
 
-/// Returns the child process of a thread that is in posix_spawn, or 0 if it has none. Returns
-/// nothing if the kernel does not report it (CONFIG_PROC_CHILDREN).
-std::optional<pid_t> ChildOf(pid_t thread) {
-  std::ifstream children(Format("/proc/self/task/{}/children", thread));
-  if (!children) return std::nullopt;
-  pid_t child = 0;
-  children >> child;
-  return child;
+/// The values that the child uses. Made before the fork, because it must not allocate memory.
+struct ChildPlan {
+  std::vector<char*> paths;
+  std::vector<char*> argv;
+  std::vector<char*> environment;
+  int input;
+  int output;
+  int errors;
+  int report;
+};
+
+void RaiseOomScore() {
+  // When memory runs out, the kernel kills a leaking program and not this process, whose protection
+  // the child would inherit otherwise. This needs no privilege. A higher score is not lowered.
+  const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (score < 0) return;
+  static_cast<void>(!write(score, kOomScore.data(), kOomScore.size()));
+  close(score);
 }
 
-/// Returns whether the process exists and does not execute its program yet. Reads the flag
-/// PF_FORKNOEXEC (include/linux/sched.h in the kernel source) in the ninth field of /proc/PID/stat;
-/// see proc(5).
-bool IsInExec(pid_t process) {
-  constexpr unsigned kForkNoExec = 0x40;
-  std::ifstream stat(Format("/proc/{}/stat", process));
-  const std::string text{std::istreambuf_iterator<char>(stat), {}};
-  std::istringstream fields(text.substr(text.rfind(')') + 1));  // after the program name
-  std::string skipped;
-  for (int i = 3; i < 9; ++i) fields >> skipped;
-  unsigned flags = 0;
-  fields >> flags;
-  return (flags & kForkNoExec) != 0;
+/// Executes the program. Returns the error number if that fails.
+int Execute(const ChildPlan& plan) {
+  setpgid(0, 0);
+  RaiseOomScore();
+  RestoreDescriptorLimit();
+  if (dup2(plan.input, STDIN_FILENO) < 0 || dup2(plan.output, STDOUT_FILENO) < 0 ||
+      dup2(plan.errors, STDERR_FILENO) < 0 || close_range(kFirstFree, ~0U, 0) != 0 ||
+      chdir("/") != 0) {
+    return errno;
+  }
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) sigaction(number, &action, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  int error = ENOENT;
+  for (char* const path : plan.paths) {
+    if (path == nullptr) break;
+    execve(path, plan.argv.data(), plan.environment.data());
+    if (error != EACCES) error = errno;
+    if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) break;
+  }
+  return error;
 }
 
-/// Returns whether the thread is before or after exec, where it cannot hang.
-bool CannotHang(const Start& start) {
-  if (start.thread == 0) return true;
-  const std::optional<pid_t> child = ChildOf(start.thread);
-  return child && !IsInExec(*child);
+[[noreturn]] void RunChild(const ChildPlan& plan) {
+  const int report = dup3(plan.report, kReport, O_CLOEXEC);
+  const int error = report < 0 ? errno : Execute(plan);
+  static_cast<void>(!write(report < 0 ? plan.report : report, &error, sizeof error));
+  _exit(127);
 }
 
-/// Returns a pidfd of the child process of a thread that is in posix_spawn. Empty if there is none
-/// or it cannot be opened.
-UniqueFd ProcessOf(pid_t thread) {
-  const std::optional<pid_t> child = ChildOf(thread);
-  if (child.value_or(0) == 0) return {};
-  UniqueFd process(pidfd_open(*child, 0));
-  // If the child has changed, the pidfd may refer to another process.
-  return ChildOf(thread) == child ? std::move(process) : UniqueFd();
+/// Forks with all signals blocked, so that no handler of this process runs in the child.
+pid_t ForkBlocked() {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = fork();
+  const int error = errno;
+  if (pid != 0) pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return pid;
 }
 
-/// Kills a process. Returns whether it has ended; a process that hangs in the kernel does not.
-bool KillProcess(const UniqueFd& process) {
-  pidfd_send_signal(process.get(), SIGKILL, nullptr, 0);
-  pollfd ended = {process.get(), POLLIN, 0};
-  return poll(&ended, 1, kEndMs) > 0;
+/// Waits until a descriptor is readable; false at the deadline.
+bool AwaitReadable(int fd, milliseconds limit) {
+  pollfd ready = {fd, POLLIN, 0};
+  return poll(&ready, 1, static_cast<int>(limit.count())) > 0;
+}
+
+/// Waits until the program is executed or fails to; false at the deadline and on cancellation.
+bool AwaitReport(int report, SpawnClock::time_point deadline, const Cancellation& cancellation) {
+  std::array<pollfd, 2> fds = {{{report, POLLIN, 0}, {cancellation.fd(), POLLIN, 0}}};
+  do {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - SpawnClock::now());
+    poll(fds.data(), fds.size(),
+         static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000)));
+  } while (fds[0].revents == 0 && fds[1].revents == 0 && SpawnClock::now() < deadline);
+  return fds[0].revents != 0 || AwaitReadable(report, kStartTime);
+}
+
+UniqueFd MoveUp(const UniqueFd& fd) {
+  return UniqueFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstFree));
 }
 
 }  // namespace
 
-Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point deadline,
+Result<Spawned> Spawn(SpawnSpec spec, SpawnClock::time_point deadline,
                       const Cancellation& cancellation) {
-  using std::chrono::milliseconds;
   if (spec.argv.empty()) return Fail(ErrorKind::kInvalid, "there is no program to run");
   const std::string what = "cannot run " + Truncate(spec.argv.front(), 100);
-  if (std::any_of(spec.argv.begin(), spec.argv.end(), HoldsNul) ||
-      std::any_of(spec.environment.begin(), spec.environment.end(), HoldsNul)) {
+  if (std::ranges::any_of(spec.argv, HoldsNul) || std::ranges::any_of(spec.environment, HoldsNul)) {
     return Fail(ErrorKind::kInvalid, what + ": an argument or variable contains a NUL byte");
   }
-  const auto start = std::make_shared<Start>();
-  start->spec = std::move(spec);
-  start->ended = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!start->ended) return FailErrno(what, errno);
-  std::thread thread;
-  try {
-    thread = std::thread([start] { SpawnAndReport(start); });
-  } catch (const std::system_error& problem) {
-    return Fail(ErrorKind::kUnavailable, Format("{}: {}", what, problem.what()));
+  std::array<int, 2> ends;
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return FailErrno(what, errno);
+  const UniqueFd report(ends[0]);
+  UniqueFd low(ends[1]);
+  UniqueFd write_end = MoveUp(low);
+  const UniqueFd input(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd high_input = MoveUp(input);
+  UniqueFd output = MoveUp(spec.output);
+  UniqueFd errors = MoveUp(spec.errors);
+  if (!write_end || !high_input || !output || !errors) return FailErrno(what, errno);
+  std::vector<std::string> paths = PathsOf(spec.argv.front(), spec.environment);
+  const ChildPlan plan = {.paths = Pointers(paths),
+                          .argv = Pointers(spec.argv),
+                          .environment = Pointers(spec.environment),
+                          .input = high_input.get(),
+                          .output = output.get(),
+                          .errors = errors.get(),
+                          .report = write_end.get()};
+  const pid_t pid = ForkBlocked();
+  if (pid == 0) RunChild(plan);
+  if (pid < 0) return FailErrno(what, errno);
+  setpgid(pid, pid);  // in both processes, because either can be first
+  for (UniqueFd* fd : {&low, &write_end, &output, &errors, &spec.output, &spec.errors}) {
+    *fd = UniqueFd();
   }
-  std::array<pollfd, 2> fds = {{{start->ended.get(), POLLIN, 0}, {cancellation.fd(), POLLIN, 0}}};
-  do {
-    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
-    poll(fds.data(), fds.size(),
-         static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000)));
-  } while (fds[0].revents == 0 && fds[1].revents == 0 &&
-           std::chrono::steady_clock::now() < deadline);
-  // After exec, wait for the report of the thread: the caller of Spawn stops the whole process
-  // group, with SIGTERM first.
-  while (fds[0].revents == 0 && CannotHang(*start)) poll(fds.data(), 1, 1);
-  {
-    const std::lock_guard lock(start->mutex);
-    start->is_abandoned = !start->has_ended;
+  UniqueFd process(pidfd_open(pid, 0));
+  if (!process) {
+    const int error = errno;
+    kill(-pid, SIGKILL);
+    waitpid(pid, nullptr, 0);  // returns soon: it was just started, and is killed
+    return FailErrno(what, error);
   }
-  if (start->is_abandoned) {
+  if (!AwaitReport(report.get(), deadline, cancellation)) {
     Spawned none;
-    none.cancelled = fds[1].revents != 0;
+    none.cancelled = cancellation.triggered();
     none.timed_out = !none.cancelled;
-    UniqueFd process = ProcessOf(start->thread);
-    const bool is_reaped = ChildOf(start->thread) == std::optional<pid_t>(0);
-    if (is_reaped || (process && KillProcess(process))) {
-      thread.join();  // the thread reaps the process
+    pidfd_send_signal(process.get(), SIGKILL, nullptr, 0);
+    if (!AwaitReadable(process.get(), kKillTime)) {
+      none.left_behind = std::move(process);  // it hangs in the kernel
     } else {
-      thread.detach();
-      none.left_behind = std::move(process);
+      waitpid(pid, nullptr, 0);
     }
     return none;
   }
-  thread.join();
-  if (start->error == 0) return Spawned{.pid = start->pid};
-  Error failure = FailErrno(what, start->error).value();
-  failure.message += HintFor(start->error);
+  int error = 0;
+  if (read(report.get(), &error, sizeof error) != sizeof error) {
+    return Spawned{.pid = pid, .process = std::move(process)};
+  }
+  waitpid(pid, nullptr, 0);
+  Error failure = FailErrno(what, error).value();
+  failure.message += HintFor(error);
   return Failure(std::move(failure));
 }
 

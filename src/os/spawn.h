@@ -3,7 +3,6 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,22 +15,23 @@ namespace patchbay {
 /// A program to start; see SubprocessSpec.
 struct SpawnSpec {
   std::vector<std::string> argv;
-  std::vector<std::string> environment;  ///< NAME=value
+  std::vector<std::string> environment;  ///< NAME=value; has PATH
   UniqueFd output;                       ///< its stdout
   UniqueFd errors;                       ///< its stderr
 };
 
 /// The result: exactly one of `pid`, `timed_out` and `cancelled` is set.
 struct Spawned {
-  pid_t pid = 0;  ///< of the process and its group; the caller reaps it
+  pid_t pid = 0;          ///< of the process and its group; the caller reaps it
+  UniqueFd process = {};  ///< its pidfd
   bool timed_out = false;
   bool cancelled = false;
   UniqueFd left_behind = {};  ///< set only without a `pid`; see SubprocessResult
 };
 
 /// Starts a program in a new process group. Blocks while the file system of the program blocks; at
-/// `deadline` and on cancellation the new process is killed. Fails with a hint if the program
-/// cannot be executed.
+/// `deadline` and on cancellation the new process is killed, so that the program never starts.
+/// Fails with a hint if the program cannot be executed.
 Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point deadline,
                       const Cancellation& cancellation);
 

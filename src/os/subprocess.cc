@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
 
 // In glibc 2.36 this header lacks its own extern "C".
@@ -30,7 +29,6 @@ extern "C" {
 
 #include "base/escape.h"
 #include "base/format.h"
-#include "os/descriptors.h"
 #include "os/spawn.h"
 
 namespace patchbay {
@@ -43,10 +41,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTermGrace{1000};
 constexpr std::chrono::milliseconds kKillGrace{500};
 constexpr std::chrono::milliseconds kPipeGrace{100};
-
-/// An oom_score_adj between those that the kubelet sets for pods of low and of high importance
-/// (1000 for BestEffort, -997 for Guaranteed).
-constexpr int kOomScore = 500;
 
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -71,14 +65,6 @@ std::vector<std::string> EnvironmentOf(const SubprocessSpec& spec) {
   environment.reserve(variables.size());
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
   return environment;
-}
-
-/// Raises the OOM score of a child. When memory runs out, the kernel then kills a leaking program
-/// and not this process. Without it the child would inherit the protection of this process, and the
-/// kernel would kill pods of the node first. Raising the score needs no privilege. A higher score
-/// is not lowered, because that needs CAP_SYS_RESOURCE.
-void RaiseOomScore(pid_t child) {
-  std::ofstream(Format("/proc/{}/oom_score_adj", child)) << kOomScore;
 }
 
 /// One of the two output streams of a child, and its content.
@@ -231,24 +217,14 @@ Result<SubprocessResult> Run(const SubprocessSpec& spec, const Cancellation& can
   Spawned spawned =
       TRY(Spawn({spec.argv, EnvironmentOf(spec), std::move(output.write), std::move(errors.write)},
                 deadline, cancellation));
-  const pid_t pid = spawned.pid;
-  if (pid == 0) {
+  if (spawned.pid == 0) {
     SubprocessResult nothing;
     nothing.end = spawned.cancelled ? SubprocessEnd::kCancelled : SubprocessEnd::kTimedOut;
     nothing.left_behind = std::move(spawned.left_behind);
     return nothing;
   }
-  RaiseOomScore(pid);
-  RestoreDescriptorLimit(pid);
-  UniqueFd process(pidfd_open(pid, 0));
-  if (!process) {
-    const int error = errno;
-    kill(-pid, SIGKILL);
-    waitpid(pid, nullptr, 0);  // returns soon: it was just started, and is killed
-    return FailErrno("cannot watch the program that was started", error);
-  }
-  return Watch(spec, cancellation, deadline, pid, std::move(process), std::move(output.read),
-               std::move(errors.read))
+  return Watch(spec, cancellation, deadline, spawned.pid, std::move(spawned.process),
+               std::move(output.read), std::move(errors.read))
       .Run();
 }
 
