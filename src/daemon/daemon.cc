@@ -159,9 +159,9 @@ void Daemon::StartKubeletDir() {
                                if (dra_) dra_->OnKubeletLost();
                              },
                          .on_sockets =
-                             [this](const PluginSockets& sockets, Loop::Time asked) {
+                             [this](const PluginSockets& sockets, Loop::Time begun) {
                                for (const auto& resource : resources_) {
-                                 resource->CheckSocket(sockets, asked);
+                                 resource->CheckSocket(sockets, begun);
                                }
                              },
                          .on_dead = options_.on_fatal});

@@ -23,7 +23,7 @@ std::string ProblemWithClaim(const ClaimKey& claim) {
 
 }  // namespace
 
-void RequestedClaims::Add(ClaimKey claim) {
+void ClaimsOfCall::Add(ClaimKey claim) {
   if (std::string problem = ProblemWithClaim(claim); !problem.empty()) {
     std::erase_if(claims, [&](const ClaimKey& other) { return other.uid == claim.uid; });
     rejected.insert_or_assign(std::move(claim.uid), std::move(problem));

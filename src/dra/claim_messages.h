@@ -22,7 +22,7 @@ namespace patchbay {
 inline constexpr std::size_t kMaxClaimsPerCall = 256;
 
 /// The claims of a request.
-struct RequestedClaims {
+struct ClaimsOfCall {
   std::vector<ClaimKey> claims;                 ///< without duplicates
   std::map<std::string, std::string> rejected;  ///< the reason by UID, for the others
 
@@ -32,7 +32,7 @@ struct RequestedClaims {
 
 /// Returns the claims. Fails with kInvalid if there are too many.
 template <class Request>
-Result<RequestedClaims> ReadClaims(const Request& request) {
+Result<ClaimsOfCall> ReadClaims(const Request& request) {
   const auto size = static_cast<std::size_t>(request.claims_size());
   if (size > kMaxClaimsPerCall) {
     return Fail(ErrorKind::kInvalid,
@@ -40,7 +40,7 @@ Result<RequestedClaims> ReadClaims(const Request& request) {
                        "one pod",
                        size, kMaxClaimsPerCall));
   }
-  RequestedClaims read;
+  ClaimsOfCall read;
   read.claims.reserve(size);
   for (const auto& claim : request.claims()) {
     read.Add({claim.uid(), claim.namespace_(), claim.name()});
@@ -89,7 +89,7 @@ void FillClaim(const ClaimResults::mapped_type& result, Message& message) {
 
 /// Fills the response to a request: each of its claims has an entry, and no other.
 template <class Response>
-void FillClaims(const RequestedClaims& request, const ClaimResults& results, Response& response) {
+void FillClaims(const ClaimsOfCall& request, const ClaimResults& results, Response& response) {
   auto& entries = *response.mutable_claims();
   for (const auto& [uid, reason] : request.rejected) entries[uid].set_error(reason);
   for (const ClaimKey& claim : request.claims) {

@@ -56,7 +56,7 @@ std::chrono::steady_clock::time_point DeadlineOf(const ServerCall& call) {
 template <class Response>
 class ClaimReply {
  public:
-  ClaimReply(std::shared_ptr<UnaryReply> reply, RequestedClaims request)
+  ClaimReply(std::shared_ptr<UnaryReply> reply, ClaimsOfCall request)
       : reply_(std::move(reply)), request_(std::move(request)) {}
   /// The claims have failed if there was no result.
   ~ClaimReply() { Finish({}); }
@@ -74,7 +74,7 @@ class ClaimReply {
 
  private:
   const std::shared_ptr<UnaryReply> reply_;
-  const RequestedClaims request_;
+  const ClaimsOfCall request_;
 };
 
 using ClaimMethod = void (ClaimService::*)(std::vector<ClaimKey>, ClaimCall,

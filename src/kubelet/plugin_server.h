@@ -35,8 +35,8 @@ class PluginServer {
   }
 
   const std::string& socket() const { return server_->socket(); }
-  /// Returns whether a client has asked for the options of the resource.
-  bool asked() const { return service_.asked(); }
+  /// Returns whether GetDevicePluginOptions was called.
+  bool gave_options() const { return service_.gave_options(); }
   /// Sends a list on every stream; from any thread.
   void Announce(const std::shared_ptr<const Snapshot>& snapshot) {
     service_.lists().Offer(snapshot);

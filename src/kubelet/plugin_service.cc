@@ -88,7 +88,7 @@ RpcHandlers PluginService::Handlers() {
 }
 
 void PluginService::GetDevicePluginOptions(ServerCall& call) {
-  asked_ = true;
+  gave_options_ = true;
   const auto reply =
       UnaryReply::Begin(call, ReportTo(backend_->observer, Rpc::kGetDevicePluginOptions));
   // Before the first scan, nothing is registered, and no kubelet calls.

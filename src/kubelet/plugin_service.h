@@ -64,7 +64,7 @@ class PluginService {
 
   Lists& lists() { return lists_; }
   /// Returns whether GetDevicePluginOptions was called; from any thread.
-  bool asked() const { return asked_; }
+  bool gave_options() const { return gave_options_; }
 
   /// Returns the methods. The service must outlive the server that calls them.
   RpcHandlers Handlers();
@@ -76,7 +76,7 @@ class PluginService {
 
   const std::shared_ptr<const PluginBackend> backend_;
   Lists lists_;
-  std::atomic<bool> asked_ = false;
+  std::atomic<bool> gave_options_ = false;
 };
 
 /// Returns the options of a resource, for Register and for GetDevicePluginOptions.

@@ -87,7 +87,7 @@ Registration::Actions Registration::On(const RegisterDone& event, Time now) {
   }
   // The stream can open and end before the response to Register arrives.
   if (stream_seen_) return FailAndStop();
-  timer_ = now + ConfirmDeadline(event.asked);
+  timer_ = now + ConfirmDeadline(event.gave_options);
   return {};
 }
 
@@ -218,8 +218,8 @@ Registration::Duration Registration::BackOff() const {
   return std::min<Duration>(kFirstBackOff * (1 << doublings), kMaxBackOff);
 }
 
-Registration::Duration Registration::ConfirmDeadline(bool asked) const {
-  if (!asked) return kConfirmDeadline;
+Registration::Duration Registration::ConfirmDeadline(bool gave_options) const {
+  if (!gave_options) return kConfirmDeadline;
   return std::min<Duration>(kWatchDeadline * (1 << std::min(failures_, 20)), kConfirmDeadline);
 }
 

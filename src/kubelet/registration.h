@@ -48,11 +48,11 @@ struct ServerStarted {
   bool ok = false;
 };
 struct ServerStopped {};
-/// The Register call has ended, or was not made. `asked`: the server was asked for its options. The
-/// kubelets that do so, 1.25 and later, do it before they respond, and then open the stream.
+/// The Register call has ended, or was not made. `gave_options`: GetDevicePluginOptions was called.
+/// Kubelets from 1.25 on call it before they respond, and then open the stream.
 struct RegisterDone {
   bool ok = false;
-  bool asked = false;
+  bool gave_options = false;
 };
 /// The number of open ListAndWatch streams, and whether the first one has ended. The first stream
 /// is the one of the kubelet: no other process knows the name of a new socket. Later streams can
@@ -90,7 +90,7 @@ enum class RegistrationAction {
 inline constexpr std::chrono::seconds kRegisterDeadline{20};
 /// The maximum time between a successful Register call and the first stream.
 inline constexpr std::chrono::seconds kConfirmDeadline{20};
-/// The same after the server was asked for its options. A kubelet whose older stream ends at that
+/// The same after GetDevicePluginOptions was called. A kubelet whose older stream ends at that
 /// moment forgets the new plugin without a message, see "zombie" in kubelet_sim. Doubled with each
 /// failure, for nodes that are busy.
 inline constexpr std::chrono::seconds kWatchDeadline{2};
@@ -139,7 +139,7 @@ class Registration {
   Actions FailAndStop();
   Actions Resume(Time now);
   Duration BackOff() const;
-  Duration ConfirmDeadline(bool asked) const;
+  Duration ConfirmDeadline(bool gave_options) const;
   bool ServerRuns() const;
 
   RegistrationPhase phase_ = RegistrationPhase::kIdle;

@@ -105,10 +105,10 @@ void ResourcePlugin::Announce() {
   if (server_) server_->Announce(announced_);
 }
 
-void ResourcePlugin::CheckSocket(const PluginSockets& sockets, Loop::Time asked) {
+void ResourcePlugin::CheckSocket(const PluginSockets& sockets, Loop::Time begun) {
   if (!sockets.complete) return;
   Step(OthersServe{sockets.others.contains(StableHash(resource_))});
-  if (!server_ || asked < serves_since_) return;
+  if (!server_ || begun < serves_since_) return;
   const std::string& socket = server_->socket();
   if (!sockets.own.contains(socket.substr(socket.rfind('/') + 1))) Step(OwnSocketLost{});
 }
@@ -339,7 +339,7 @@ void ResourcePlugin::OnRegistered(const Status& status) {
                       : "the kubelet rejected the registration",
                   status.error().message);
   }
-  Step(RegisterDone{status.has_value(), server_->asked()});
+  Step(RegisterDone{status.has_value(), server_->gave_options()});
 }
 
 /// Logs each distinct failure once until the next registration, up to a maximum.

@@ -64,9 +64,9 @@ class ResourcePlugin {
 
   void OnKubelet(std::uint64_t epoch) { Step(KubeletSeen{epoch}); }
   void OnKubeletLost() { Step(KubeletLost{}); }
-  /// Registers again if the socket file is missing. `asked` is when the check of the directory
+  /// Registers again if the socket file is missing. `begun` is when the check of the directory
   /// began: newer sockets may be missing in `sockets`.
-  void CheckSocket(const PluginSockets& sockets, Loop::Time asked);
+  void CheckSocket(const PluginSockets& sockets, Loop::Time begun);
 
   /// Ends the streams, stops the server, then calls `done` once.
   void End(std::function<void()> done);

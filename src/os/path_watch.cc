@@ -105,10 +105,10 @@ PathWatch::Found PathWatch::FindAndAdd(const std::vector<std::string>& paths,
 }
 
 void PathWatch::Watch(std::function<void()> done) {
-  if (done) asked_.push_back(std::move(done));
+  if (done) next_callbacks_.push_back(std::move(done));
   if (std::exchange(finding_, true)) return;
-  answering_ = std::exchange(asked_, {});
-  if (std::exchange(reports_change_, false)) answering_.push_back(on_change_);
+  callbacks_ = std::exchange(next_callbacks_, {});
+  if (std::exchange(reports_change_, false)) callbacks_.push_back(on_change_);
   pool_.Run(
       loop_, [paths = paths_, adder = directories_->adder()] { return FindAndAdd(paths, adder); },
       lifetime_.Guard([this](Found found) { OnFound(std::move(found)); }));
@@ -124,8 +124,8 @@ void PathWatch::OnFound(Found found) {
   auto failed = directories_->Merge(found.added).failed;
   failed_.insert(failed_.end(), std::make_move_iterator(failed.begin()),
                  std::make_move_iterator(failed.end()));
-  for (const auto& answer : std::exchange(answering_, {})) answer();
-  if (!asked_.empty() || reports_change_) Watch(nullptr);
+  for (const auto& callback : std::exchange(callbacks_, {})) callback();
+  if (!next_callbacks_.empty() || reports_change_) Watch(nullptr);
 }
 
 void PathWatch::OnEvent(const std::string& directory, std::string_view name) {

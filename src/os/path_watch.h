@@ -80,9 +80,9 @@ class PathWatch {
   std::optional<Loop::Time> first_event_;  ///< of those not reported yet
   Subscription settled_;
   bool finding_ = false;
-  bool reports_change_ = false;                   ///< after the next FindAndAdd that starts
-  std::vector<std::function<void()>> asked_;      ///< callbacks for the next FindAndAdd
-  std::vector<std::function<void()>> answering_;  ///< callbacks for the current FindAndAdd
+  bool reports_change_ = false;                        ///< after the next FindAndAdd that starts
+  std::vector<std::function<void()>> callbacks_;       ///< of the current FindAndAdd
+  std::vector<std::function<void()>> next_callbacks_;  ///< of the next one
   Lifetime lifetime_;
 };
 

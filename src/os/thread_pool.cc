@@ -75,19 +75,19 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
   Clock::duration OldestAge(Time now) const {
     const std::lock_guard lock(mutex_);
     Time oldest = now;
-    if (!queue_.empty()) oldest = std::min(oldest, queue_.front().asked);
-    for (const auto& [serial, running] : running_) oldest = std::min(oldest, running.asked);
+    if (!queue_.empty()) oldest = std::min(oldest, queue_.front().queued);
+    for (const auto& [serial, running] : running_) oldest = std::min(oldest, running.queued);
     return now - oldest;
   }
 
  private:
   struct Task {
     Job job;
-    Time asked;
+    Time queued;
     Time late_at;
   };
   struct Running {
-    Time asked;
+    Time queued;
     Time begun;
     Time late_at;
     std::function<void()> on_late;
@@ -195,7 +195,7 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
     Task task = std::move(queue_.front());
     queue_.pop_front();
     const std::uint64_t serial = next_serial_++;
-    running_[serial] = {task.asked, now, task.late_at, std::move(task.job.on_late)};
+    running_[serial] = {task.queued, now, task.late_at, std::move(task.job.on_late)};
     --idle_;
     Ensure(now);
     lock.unlock();

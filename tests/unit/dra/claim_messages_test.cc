@@ -90,7 +90,7 @@ TEST(FillClaims, CopiesEveryMember) {
       .cdi_devices = {"x.y/z=1", "x.y/z=2"}};
   const PreparedRequest exclusive{.request = "c",
                                   .devices = {{.pool = "node/pool", .device = "dev-2"}}};
-  const RequestedClaims request{{{"u-1", "ns", "a"}}, {}};
+  const ClaimsOfCall request{{{"u-1", "ns", "a"}}, {}};
   const ClaimResults results{{"u-1", std::vector{shared, exclusive}}};
 
   dra_v1::NodePrepareResourcesResponse response;
@@ -115,8 +115,8 @@ TEST(FillClaims, CopiesEveryMember) {
 }
 
 TEST(FillClaims, HasExactlyTheClaimsOfTheRequest) {
-  const RequestedClaims request{
-      {{"ok", "ns", "a"}, {"failed", "ns", "b"}, {"forgotten", "ns", "c"}}, {{"bad", "not valid"}}};
+  const ClaimsOfCall request{{{"ok", "ns", "a"}, {"failed", "ns", "b"}, {"forgotten", "ns", "c"}},
+                             {{"bad", "not valid"}}};
   ClaimResults results;
   results.emplace("ok", std::vector<PreparedRequest>{});
   results.emplace("failed", Fail(ErrorKind::kNotFound, "the device is missing"));
@@ -132,8 +132,8 @@ TEST(FillClaims, HasExactlyTheClaimsOfTheRequest) {
 }
 
 TEST(FillClaims, UnpreparedClaimsHaveAnEntryToo) {
-  const RequestedClaims request{
-      {{"ok", "ns", "a"}, {"failed", "ns", "b"}, {"forgotten", "ns", "c"}}, {}};
+  const ClaimsOfCall request{{{"ok", "ns", "a"}, {"failed", "ns", "b"}, {"forgotten", "ns", "c"}},
+                             {}};
   ClaimResults results;
   results.emplace("ok", std::vector<PreparedRequest>());
   results.emplace("failed", Fail(ErrorKind::kUnavailable, "the hook failed"));
@@ -147,7 +147,7 @@ TEST(FillClaims, UnpreparedClaimsHaveAnEntryToo) {
 
 // An empty error means success, and a response that is not UTF-8 is discarded as a whole.
 TEST(FillClaims, ErrorsAreNeverEmptyAndAlwaysPrintable) {
-  const RequestedClaims request{
+  const ClaimsOfCall request{
       {{"a", "ns", "a"}, {"b", "ns", "b"}, {"c", "ns", "c"}, {"d", "ns", "d"}}, {}};
   ClaimResults results;
   results.emplace("a", Fail(ErrorKind::kUnavailable, ""));
