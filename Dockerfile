@@ -48,7 +48,7 @@ RUN apt-get update && \
     apt-get install -y --no-install-recommends \
       libprometheus-cpp-core1.0 libtomlplusplus3 libudev1 pciutils tini udev usbutils && \
     rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* /usr/share/info /usr/share/locale/* /usr/share/man/* \
-      /usr/lib/udev/hwdb.bin /usr/lib/udev/hwdb.d /usr/lib/*-linux-gnu/gconv && \
+      /usr/lib/udev/hwdb.bin /usr/lib/udev/hwdb.d /usr/lib/*-linux-gnu/gconv /usr/bin/tini-static && \
     find /usr/share/doc -type f ! -name copyright -delete
 COPY --from=build /root-of-image/usr/bin/patchbay /usr/bin/patchbay
 COPY --from=build /root-of-image/usr/share/doc/patchbay /usr/share/doc/patchbay

@@ -11,6 +11,7 @@
 
 #include "api_server_sim/field_errors.h"
 #include "base/format.h"
+#include "base/number.h"
 
 namespace patchbay::api_sim {
 namespace {
@@ -61,9 +62,10 @@ template <class Number>
 ApiResult<void> ReadNumber(const Query& query, std::string_view name, Number& number) {
   const std::string text = ValueOf(query, name);
   if (text.empty()) return {};
-  const char* const end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, number);
-  if (problem == std::errc() && stop == end) return {};
+  if (const auto read = ParseNumber<Number>(text)) {
+    number = *read;
+    return {};
+  }
   return BadRequest(
       Format("invalid {}: strconv.ParseUint: parsing {}: invalid syntax", name, Dump(text)));
 }

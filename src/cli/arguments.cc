@@ -9,7 +9,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -21,6 +20,7 @@
 #include "base/diagnostics.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/number.h"
 #include "cli/commands.h"
 #include "cli/usage_error.h"
 #include "config/load.h"
@@ -134,10 +134,7 @@ std::string TakeKubeletDir(std::string& text) {
 
 std::string ProblemWithCount(const std::string& text) {
   constexpr int kMax = std::numeric_limits<int>::max();
-  int count = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, count);
-  if (error == std::errc() && rest == end && count > 0) return "";
+  if (ParseNumber<int>(text).value_or(0) > 0) return "";
   return Format("\"{}\" must be a whole number from 1 to {}", text, kMax);
 }
 

@@ -3,10 +3,9 @@
 
 #include "config/conditions.h"
 
-#include <charconv>
-
 #include "base/ascii.h"
 #include "base/format.h"
+#include "base/number.h"
 #include "base/path.h"
 
 namespace patchbay {
@@ -16,22 +15,18 @@ using Number = std::optional<std::uint16_t>;
 
 /// Parses four hexadecimal digits, or "*" for any number. Fewer digits are invalid, because they
 /// might be meant as decimal.
-bool ParseNumber(std::string_view text, Number& out) {
+bool ParseHardwareNumber(std::string_view text, Number& out) {
   if (text == "*") return true;
-  std::uint16_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number, 16);
-  if (text.size() != 4 || parsed.ec != std::errc() || parsed.ptr != end) return false;
-  out = number;
-  return true;
+  out = ParseNumber<std::uint16_t>(text, 16);
+  return text.size() == 4 && out.has_value();
 }
 
 bool ParseNumbers(const Text& text, std::string_view key, Number& first, Number& second,
                   Reporter& reporter) {
   const auto colon = text.value.find(':');
   if (colon != std::string::npos &&
-      ParseNumber(std::string_view(text.value).substr(0, colon), first) &&
-      ParseNumber(std::string_view(text.value).substr(colon + 1), second)) {
+      ParseHardwareNumber(std::string_view(text.value).substr(0, colon), first) &&
+      ParseHardwareNumber(std::string_view(text.value).substr(colon + 1), second)) {
     return true;
   }
   reporter.Report(

@@ -8,11 +8,11 @@
 #include "config/key_diagnostics.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/number.h"
 #include "config/duration.h"
 
 namespace patchbay {
@@ -64,13 +64,6 @@ std::string ExampleOf(const KeyInfo& key) {
   return "";
 }
 
-std::optional<std::int64_t> NumberIn(const std::string& text) {
-  std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
-}
-
 /// Returns whether the text can be quoted without escape sequences and is not a shell command line.
 bool IsPlainWord(const std::string& text) {
   return text.size() <= 100 && IsPrintable(text) &&
@@ -95,7 +88,7 @@ std::string Converted(const KeyInfo& key, const TomlValue& value) {
   const auto quoted = [](const std::string& s) { return s.empty() ? s : Format("\"{}\"", s); };
   switch (key.type) {
     case ValueType::kInteger: {
-      const auto meant = text == nullptr ? std::nullopt : NumberIn(text->value);
+      const auto meant = text == nullptr ? std::nullopt : ParseNumber<std::int64_t>(text->value);
       return meant && key.range.Holds(*meant) ? std::to_string(*meant) : "";
     }
     case ValueType::kBoolean:

@@ -2,22 +2,13 @@
 
 #include <arpa/inet.h>
 
-#include <charconv>
+#include <cstdint>
 
 #include "base/ascii.h"
+#include "base/number.h"
 
 namespace patchbay {
 namespace {
-
-std::optional<int> ParsePort(std::string_view text) {
-  int port = -1;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, port);
-  if (text.empty() || !IsDigit(text[0]) || rest != end || error != std::errc() || port > 65535) {
-    return std::nullopt;
-  }
-  return port;
-}
 
 bool IsAddress(int family, std::string_view text) {
   in6_addr address;
@@ -49,7 +40,9 @@ std::optional<std::string> NormalizedHost(std::string_view text) {
 
 std::optional<std::string> NormalizedListenAddress(std::string_view text) {
   const auto colon = text.rfind(':');
-  if (colon == std::string_view::npos || !ParsePort(text.substr(colon + 1))) return std::nullopt;
+  if (colon == std::string_view::npos || !ParseNumber<std::uint16_t>(text.substr(colon + 1))) {
+    return std::nullopt;
+  }
   const std::string_view host = text.substr(0, colon);
   if (host.empty()) return "[::]" + std::string(text);
   const bool bracketed = host.size() > 2 && host.starts_with('[') && host.ends_with(']');

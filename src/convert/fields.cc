@@ -1,12 +1,12 @@
 #include "convert/fields.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/number.h"
 #include "config/reporter.h"
 
 namespace patchbay {
@@ -82,9 +82,8 @@ std::int64_t Fields::Number(std::string_view key, std::int64_t max, std::int64_t
         value->is_quoted ? "remove the quotes" : "use decimal digits without a leading zero");
     return otherwise;
   }
-  std::int64_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec == std::errc() && number <= max) return number;
+  const auto number = ParseNumber<std::int64_t>(text);
+  if (number && *number <= max) return *number;
   findings_.CannotConvert(value->place, Format("`{}` must be at most {}", key, max),
                           "use a smaller number");
   return otherwise;

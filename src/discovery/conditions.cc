@@ -5,9 +5,9 @@
 #include "discovery/conditions.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/format.h"
+#include "base/number.h"
 
 namespace patchbay {
 namespace {
@@ -34,12 +34,9 @@ Result<std::uint16_t> ReadNumber(const SysfsDevice& device, std::string_view att
   const std::string text = TRY(sysfs.Attribute(device.path, attribute));
   std::string_view digits = text;
   if (digits.starts_with("0x")) digits.remove_prefix(2);
-  std::uint16_t number = 0;
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
-  if (parsed.ec != std::errc()) {
-    return Fail(ErrorKind::kNotFound, Format("its {} is \"{}\"", attribute, text));
-  }
-  return number;
+  const auto number = ParseNumber<std::uint16_t>(digits, 16);
+  if (!number) return Fail(ErrorKind::kNotFound, Format("its {} is \"{}\"", attribute, text));
+  return *number;
 }
 
 std::string IdText(const HardwareId& id) {

@@ -29,7 +29,7 @@ std::string Unescaped(std::string_view text) {
   return plain;
 }
 
-bool ParseNumber(std::string_view text, MountEntry& mount) {
+bool ParseDeviceNumber(std::string_view text, MountEntry& mount) {
   const char* const end = text.data() + text.size();
   const auto major = std::from_chars(text.data(), end, mount.major);
   if (major.ec != std::errc() || major.ptr == end || *major.ptr != ':') return false;
@@ -47,7 +47,7 @@ std::vector<MountEntry> ParseMountInfo(std::string_view text) {
     NextPart(line, ' ');
     NextPart(line, ' ');
     MountEntry mount;
-    if (!ParseNumber(NextPart(line, ' '), mount)) continue;
+    if (!ParseDeviceNumber(NextPart(line, ' '), mount)) continue;
     const std::string_view root = NextPart(line, ' ');
     const std::string_view target = NextPart(line, ' ');
     while (!line.empty() && NextPart(line, ' ') != "-") {

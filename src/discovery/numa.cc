@@ -1,8 +1,8 @@
 #include "discovery/numa.h"
 
-#include <charconv>
 #include <string_view>
 
+#include "base/number.h"
 #include "base/path.h"
 #include "discovery/sysfs.h"
 #include "model/device.h"
@@ -13,12 +13,9 @@ namespace {
 constexpr std::string_view kVirtual = "/sys/devices/virtual/";
 
 std::optional<int> Parse(std::string_view text) {
-  int node = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), node);
-  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  if (error != std::errc() || (!rest.empty() && rest != "\n")) return std::nullopt;
-  if (node < 0 || node > kLastNumaNode) return std::nullopt;
-  return node;
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  const auto node = ParseNumber<int>(text);
+  return node && *node >= 0 && *node <= kLastNumaNode ? node : std::nullopt;
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "dra/slice_plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -22,6 +21,8 @@
 #include <set>
 #include <string_view>
 #include <utility>
+
+#include "base/number.h"
 
 namespace patchbay {
 namespace {
@@ -42,10 +43,7 @@ struct TargetSlice {
 std::optional<std::size_t> IndexOfName(std::string_view name) {
   const auto dash = name.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + dash, index, 16);
-  if (error != std::errc() || end != name.data() + dash) return std::nullopt;
-  return index;
+  return ParseNumber<std::size_t>(name.substr(0, dash), 16);
 }
 
 class Planner {

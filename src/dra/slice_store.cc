@@ -1,34 +1,26 @@
 #include "dra/slice_store.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
+#include "base/number.h"
 #include "dra/slice_json.h"
 
 namespace patchbay {
 namespace {
-
-/// Resource versions are decimal numbers in every release, and comparable since KEP-5504. Others
-/// are regarded as different.
-std::optional<std::uint64_t> NumberOf(const std::string& resource_version) {
-  std::uint64_t number = 0;
-  const char* end = resource_version.data() + resource_version.size();
-  const auto parsed = std::from_chars(resource_version.data(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return number;
-}
 
 void DropContent(PublishedSlice& slice) {
   slice.is_foreign = true;
   slice.slice.devices = {};
 }
 
+/// Resource versions are decimal numbers in every release, and comparable since KEP-5504. Others
+/// are regarded as different.
 bool IsNotNewer(const std::string& version, const std::string& than) {
-  const auto number = NumberOf(version);
-  const auto other = NumberOf(than);
+  const auto number = ParseNumber<std::uint64_t>(version);
+  const auto other = ParseNumber<std::uint64_t>(than);
   return number && other ? *number <= *other : version == than;
 }
 

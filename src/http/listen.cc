@@ -1,12 +1,12 @@
 #include "http/listen.h"
 
 #include <boost/asio/ip/v6_only.hpp>
-#include <charconv>
 #include <cstdint>
 #include <string_view>
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/number.h"
 
 namespace patchbay {
 namespace {
@@ -30,13 +30,10 @@ Result<Target> Parse(const std::string& listen) {
   const std::size_t colon = listen.rfind(':');
   if (colon == std::string::npos) return NotAnAddress(listen, "there is no port");
   const std::string_view digits = std::string_view(listen).substr(colon + 1);
-  std::uint16_t port = 0;
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (problem != std::errc() || end != digits.data() + digits.size()) {
-    return NotAnAddress(listen, "the port is not a number up to 65535");
-  }
+  const auto port = ParseNumber<std::uint16_t>(digits);
+  if (!port) return NotAnAddress(listen, "the port is not a number up to 65535");
   const std::string host = listen.substr(0, colon);
-  if (host.empty()) return Target{{tcp::v6(), port}, true};
+  if (host.empty()) return Target{{tcp::v6(), *port}, true};
 
   error_code error;
   asio::ip::address address;
@@ -46,7 +43,7 @@ Result<Target> Parse(const std::string& listen) {
     address = asio::ip::make_address_v4(host, error);
   }
   if (error) return NotAnAddress(listen, "the host is not an IP address");
-  return Target{{address, port}, address.is_v6() && address.is_unspecified()};
+  return Target{{address, *port}, address.is_v6() && address.is_unspecified()};
 }
 
 error_code Open(tcp::acceptor& acceptor, const Target& target) {

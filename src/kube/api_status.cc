@@ -1,7 +1,6 @@
 #include "kube/api_status.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,6 +10,7 @@
 #include "base/ascii.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "kube/server_text.h"
 
 namespace patchbay {
@@ -93,8 +93,7 @@ std::optional<std::chrono::seconds> ParseRetryAfter(std::string_view value) {
   if (value.empty() || value.size() > 9 || !std::ranges::all_of(value, IsDigit)) {
     return std::nullopt;
   }
-  std::chrono::seconds::rep seconds = 0;
-  std::from_chars(value.data(), value.data() + value.size(), seconds);
+  const auto seconds = ParseNumber<std::chrono::seconds::rep>(value).value_or(0);
   return std::min(std::chrono::seconds(seconds), kMaxRetryAfter);
 }
 

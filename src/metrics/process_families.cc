@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,8 @@
 #include <limits>
 #include <string>
 #include <system_error>
+
+#include "base/number.h"
 
 namespace patchbay {
 namespace {
@@ -24,10 +25,8 @@ std::string ReadAll(const char* path) {
 }
 
 std::optional<double> Number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  return static_cast<double>(value);
+  const auto value = ParseNumber<std::uint64_t>(text);
+  return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
 
 /// Returns the Unix time of the boot. It changes when the host's clock is set, so it is read each
@@ -37,7 +36,8 @@ std::optional<double> BootTime() {
   constexpr std::string_view kKey = "\nbtime ";
   const std::size_t at = text.find(kKey);
   if (at == std::string::npos) return std::nullopt;
-  return Number(std::string_view(text).substr(at + kKey.size()));
+  const std::string_view rest = std::string_view(text).substr(at + kKey.size());
+  return Number(rest.substr(0, rest.find('\n')));
 }
 
 std::optional<double> OpenDescriptors() {

@@ -1,12 +1,12 @@
 #include "model/attribute.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/number.h"
 #include "model/object_name.h"
 
 namespace patchbay {
@@ -15,19 +15,12 @@ namespace {
 constexpr std::size_t kMaxDomain = 63;
 constexpr std::string_view kReservedAttributes[] = {"resource", "id"};
 
-std::optional<std::int64_t> ParseInteger(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// Returns the value, or nothing if the text is not of the type.
 std::optional<AttributeValue> ValueOf(AttributeType type, const std::string& text) {
   switch (type) {
     case AttributeType::kString: return AttributeValue(text);
     case AttributeType::kInt:
-      if (const auto value = ParseInteger(text)) return AttributeValue(*value);
+      if (const auto value = ParseNumber<std::int64_t>(text)) return AttributeValue(*value);
       return std::nullopt;
     case AttributeType::kBool:
       if (text == "true" || text == "false") return AttributeValue(text == "true");

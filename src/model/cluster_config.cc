@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/number.h"
 #include "base/path.h"
+#include "model/object_name.h"
 
 namespace patchbay {
 namespace {
@@ -38,20 +39,9 @@ bool IsAddress(std::string_view host) {
 }
 
 bool IsDnsName(std::string_view name) {
-  if (name.empty() || name.size() > 253 || name.starts_with('.')) return false;
-  char previous = '.';
-  std::size_t label = 0;
-  for (const char c : name) {
-    label = c == '.' ? 0 : label + 1;
-    const bool joins = c == '-' || c == '.';
-    if (label > 63 || !(IsAlnum(c) || joins)) return false;
-    if (joins && previous == '.') return false;
-    if (c == '.' && previous == '-') return false;
-    previous = c;
-  }
   // Digits only in the last label would be an IP address that is not valid.
   const std::string_view last = name.substr(name.rfind('.') + 1);
-  return IsAlnum(previous) && !std::ranges::all_of(last, IsDigit);
+  return IsDnsSubdomain(ToLower(name)) && !std::ranges::all_of(last, IsDigit);
 }
 
 /// Sets the host; returns whether it is valid.
@@ -62,9 +52,8 @@ bool SetHost(std::string_view host, ClusterConfig& config) {
 }
 
 bool SetPort(std::string_view text, ClusterConfig& config) {
-  const char* const end = text.data() + text.size();
-  const auto [parsed, error] = std::from_chars(text.data(), end, config.port);
-  return error == std::errc() && parsed == end && config.port != 0;
+  config.port = ParseNumber<std::uint16_t>(text).value_or(0);
+  return config.port != 0;
 }
 
 /// Splits "host:port", "[address]:port" and both without a port. Returns whether it is valid.

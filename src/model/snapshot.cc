@@ -1,9 +1,9 @@
 #include "model/snapshot.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/ascii.h"
+#include "base/number.h"
 
 namespace patchbay {
 namespace {
@@ -91,12 +91,11 @@ std::optional<AdvertisedUnit> ParseReplica(std::string_view advertised_id) {
   if (separator == 0 || separator == std::string_view::npos) return std::nullopt;
   AdvertisedUnit unit{advertised_id.substr(0, separator)};
   const std::string_view digits = advertised_id.substr(separator + kReplicaSeparator.size());
-  const char* end = digits.data() + digits.size();
-  const auto parsed = std::from_chars(digits.data(), end, unit.replica);
-  if (digits.empty() || !IsDigit(digits[0]) || parsed.ptr != end || parsed.ec != std::errc() ||
-      (digits.size() > 1 && digits[0] == '0')) {
+  const auto replica = ParseNumber<int>(digits);
+  if (!replica || !IsDigit(digits[0]) || (digits.size() > 1 && digits[0] == '0')) {
     return std::nullopt;
   }
+  unit.replica = *replica;
   return unit;
 }
 

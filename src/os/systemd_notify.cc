@@ -4,12 +4,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/number.h"
 #include "os/unique_fd.h"
 
 namespace patchbay {
@@ -21,11 +21,7 @@ std::string_view EnvironmentText(const char* name) {
 }
 
 std::optional<std::int64_t> EnvironmentNumber(const char* name) {
-  const std::string_view text = EnvironmentText(name);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return ParseNumber<std::int64_t>(EnvironmentText(name));
 }
 
 }  // namespace

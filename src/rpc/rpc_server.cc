@@ -6,7 +6,6 @@
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
 
-#include <charconv>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/number.h"
 #include "os/thread_limit.h"
 
 namespace patchbay {
@@ -53,12 +53,8 @@ Status CheckThreads() {
 /// Returns the number in "fd:7".
 std::optional<int> DescriptorIn(std::string_view peer) {
   constexpr std::string_view kPrefix = "fd:";
-  int fd = -1;
   if (!peer.starts_with(kPrefix)) return std::nullopt;
-  const auto [end, error] =
-      std::from_chars(peer.data() + kPrefix.size(), peer.data() + peer.size(), fd);
-  if (error != std::errc() || end != peer.data() + peer.size()) return std::nullopt;
-  return fd;
+  return ParseNumber<int>(peer.substr(kPrefix.size()));
 }
 
 }  // namespace
