@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "daemon/dra_service.h"
 #include "dra/device_name.h"
+#include "os/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -79,7 +80,9 @@ void DraService::ReadClaims() {
     post({Fail(ErrorKind::kUnavailable, text), {}});
   };
   if (!file_pool_.Run(std::move(job))) {
-    post({Fail(ErrorKind::kUnavailable, "no thread is available for the records of claims"), {}});
+    post({Fail(ErrorKind::kUnavailable,
+               Format("no thread is available for the records of claims; {}", kRaiseThreadLimit)),
+          {}});
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "os/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -138,7 +139,8 @@ ClaimPreparer::Id ClaimPreparer::Start(Action action, const ClaimKey& claim) {
   job.needs_thread = true;
   ThreadPool& pool = action == Action::kRelease ? release_pool_ : pool_;
   if (!pool.Run(std::move(job))) {
-    post(Fail(ErrorKind::kUnavailable, "no thread is available for the claim"));
+    post(Fail(ErrorKind::kUnavailable,
+              Format("no thread is available for the claim; {}", kRaiseThreadLimit)));
   }
   return id;
 }

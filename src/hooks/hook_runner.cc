@@ -14,6 +14,7 @@
 
 #include "base/format.h"
 #include "hooks/disk_check.h"
+#include "os/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -128,7 +129,8 @@ void HookRunner::Run(HookCall call, Done done) {
     } catch (const std::system_error& problem) {
       completions.emplace_back(
           std::move(at->second),
-          Fail(ErrorKind::kPrecondition, Format("no thread is available: {}", problem.what())));
+          Fail(ErrorKind::kPrecondition,
+               Format("no thread is available: {}; {}", problem.what(), kRaiseThreadLimit)));
       queue_.erase(at);
     }
   }
