@@ -46,6 +46,30 @@ class Reloading(support.TestCase):
         self.expect_unchanged(kubelet)
         self.assertEqual(daemon.end()[0], 0)
 
+    def test_changes_the_level_of_the_log(self):
+        def text(level, count):
+            return f'[daemon]\nlog_level = "{level}"\n' + NULL + seats(count)
+
+        def restart_kubelet():
+            kubelet.ask("stop")
+            mark = kubelet.mark()
+            kubelet.ask("start")
+            kubelet.wait_listed(SEAT, since=mark)
+
+        config = pathlib.Path(self.config(text("info", 1)))
+        kubelet, daemon = self.begin(config)
+        restart_kubelet()
+        self.assertNotIn(" debug ", daemon.err.text())
+        config.write_text(text("debug", 2))
+        self.await_seats(kubelet, 2)
+        restart_kubelet()
+        daemon.err.wait(" debug registration ")
+        config.write_text(text("error", 3))
+        self.await_seats(kubelet, 3)
+        restart_kubelet()
+        self.assertEqual(daemon.end()[0], 0)
+        self.assertEqual(daemon.err.text().count("info kubelet restarted"), 2)  # not the third time
+
     def test_ignores_a_partially_written_file(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
         kubelet, daemon = self.begin(config)
