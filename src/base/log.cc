@@ -125,12 +125,11 @@ class Log::Writer : public spdlog::sinks::base_sink<spdlog::details::null_mutex>
   const std::shared_ptr<thread_pool>& pool() const { return pool_; }
   std::uint64_t dropped() const { return pool_->overrun_counter() + failed_; }
 
-  /// Calls `flush`, which queues a flush, and waits until one was made.
-  template <class Function>
-  void Flush(Function flush, std::chrono::milliseconds longest) {
+  /// Queues a flush, and waits until one was made: spdlog's own flush does not wait.
+  void Flush(spdlog::logger& logger, std::chrono::milliseconds longest) {
     std::unique_lock lock(mutex_);
     const std::uint64_t before = flushes_;
-    flush();
+    logger.flush();
     flushed_.wait_for(lock, longest, [&] { return flushes_ != before; });
   }
 
@@ -197,7 +196,7 @@ Log::~Log() { Flush(kDrainTime); }
 void Log::SetLevel(LogLevel level) { logger_->set_level(ToSpdlog(level)); }
 
 void Log::Flush(std::chrono::milliseconds longest) {
-  if (writer_) writer_->Flush([this] { logger_->flush(); }, longest);
+  if (writer_) writer_->Flush(*logger_, longest);
 }
 
 std::uint64_t Log::dropped() const { return writer_ ? writer_->dropped() : 0; }

@@ -159,9 +159,9 @@ void Daemon::StartKubeletDir() {
                                if (dra_) dra_->OnKubeletLost();
                              },
                          .on_sockets =
-                             [this](const PluginSockets& sockets, Loop::Time begun) {
+                             [this](const PluginSockets& sockets, Loop::Time check_start) {
                                for (const auto& resource : resources_) {
-                                 resource->CheckSocket(sockets, begun);
+                                 resource->CheckSocket(sockets, check_start);
                                }
                              },
                          .on_dead = options_.on_fatal});

@@ -91,9 +91,10 @@ class ResourceController final : private DraService::Resource {
   void OnKubelet(std::uint64_t epoch);
   /// The kubelet's socket disappeared. The resource waits for the next one.
   void OnKubeletLost();
-  /// Checks at `begun` found these sockets: a missing one of this resource is replaced.
-  void CheckSocket(const PluginSockets& sockets, Loop::Time begun) {
-    if (plugin_) plugin_->CheckSocket(sockets, begun);
+  /// The check that began at `check_start` found these sockets: a missing one of this resource is
+  /// replaced.
+  void CheckSocket(const PluginSockets& sockets, Loop::Time check_start) {
+    if (plugin_) plugin_->CheckSocket(sockets, check_start);
   }
 
   /// The kubelet reported the holders of the units, by the advertised IDs.

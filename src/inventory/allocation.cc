@@ -37,12 +37,10 @@ Status CheckText(const std::string& text, std::string_view what) {
 
 /// The union of two permission strings in the order "rwm".
 std::string JoinPermissions(std::string_view a, std::string_view b) {
-  std::string joined;
-  for (const char c : std::string_view("rwm")) {
-    if (a.find(c) != std::string_view::npos || b.find(c) != std::string_view::npos) {
-      joined.push_back(c);
-    }
-  }
+  std::string joined = "rwm";
+  std::erase_if(joined, [&](char c) {
+    return a.find(c) == std::string_view::npos && b.find(c) == std::string_view::npos;
+  });
   return joined;
 }
 

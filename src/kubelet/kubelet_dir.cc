@@ -155,7 +155,7 @@ void KubeletDir::Check() {
   timer_ = loop_.After(ThreadPool::kThreadPause, [this] { Check(); });
 }
 
-void KubeletDir::OnChecked(const Contents& contents, Loop::Time begun) {
+void KubeletDir::OnChecked(const Contents& contents, Loop::Time check_start) {
   is_checking_ = false;
   if (contents.dead) {
     dead_ = true;
@@ -168,7 +168,7 @@ void KubeletDir::OnChecked(const Contents& contents, Loop::Time begun) {
               {{"socket", Format("{}/{}", options_.directory, name)}});
   }
   OnKubeletSocket(contents);
-  events_.on_sockets(contents.sockets, begun);
+  events_.on_sockets(contents.sockets, check_start);
   has_checked_ = true;
   Schedule(contents.sockets.complete);
   // The next directory of the path may have been created before the watch.

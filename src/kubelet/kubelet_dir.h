@@ -32,8 +32,8 @@ class KubeletDir {
     /// kubelet.sock exists; each new socket has a new epoch. For `identity` see SocketIdentity.
     std::function<void(std::uint64_t epoch, const std::string& identity)> on_kubelet;
     std::function<void()> on_kubelet_lost;
-    /// After each check. It began at `begun`: later changes may be missing.
-    std::function<void(const PluginSockets& sockets, Loop::Time begun)> on_sockets;
+    /// After each check. Changes since `check_start` may be missing.
+    std::function<void(const PluginSockets& sockets, Loop::Time check_start)> on_sockets;
     /// The directory was removed under a mount: this process cannot see its successor and must be
     /// restarted.
     std::function<void(std::string reason)> on_dead;
@@ -66,7 +66,7 @@ class KubeletDir {
   struct Contents;
 
   void OnChange(const std::string& directory, std::string_view name);
-  void OnChecked(const Contents& contents, Loop::Time begun);
+  void OnChecked(const Contents& contents, Loop::Time check_start);
   void OnKubeletSocket(const Contents& contents);
   bool Watch(const DirWatch::Added& watches);
   void Schedule(bool is_complete);

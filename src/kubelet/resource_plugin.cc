@@ -105,10 +105,10 @@ void ResourcePlugin::Announce() {
   if (server_) server_->Announce(announced_);
 }
 
-void ResourcePlugin::CheckSocket(const PluginSockets& sockets, Loop::Time begun) {
+void ResourcePlugin::CheckSocket(const PluginSockets& sockets, Loop::Time check_start) {
   if (!sockets.complete) return;
   Step(OthersServe{sockets.others.contains(StableHash(resource_))});
-  if (!server_ || begun < serves_since_) return;
+  if (!server_ || check_start < serves_since_) return;
   const std::string& socket = server_->socket();
   if (!sockets.own.contains(socket.substr(socket.rfind('/') + 1))) Step(OwnSocketLost{});
 }

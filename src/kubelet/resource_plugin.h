@@ -64,9 +64,9 @@ class ResourcePlugin {
 
   void OnKubelet(std::uint64_t epoch) { Step(KubeletSeen{epoch}); }
   void OnKubeletLost() { Step(KubeletLost{}); }
-  /// Registers again if the socket file is missing. `begun` is when the check of the directory
-  /// began: newer sockets may be missing in `sockets`.
-  void CheckSocket(const PluginSockets& sockets, Loop::Time begun);
+  /// Registers again if the socket file is missing. Sockets that are newer than `check_start`, the
+  /// beginning of the check of the directory, may be missing in `sockets`.
+  void CheckSocket(const PluginSockets& sockets, Loop::Time check_start);
 
   /// Ends the streams, stops the server, then calls `done` once.
   void End(std::function<void()> done);

@@ -166,8 +166,9 @@ std::string Metrics::Text() const {
   };
   for (auto& family : impl_->families.registry.Collect()) append(std::move(family));
   CollectDeviceFamilies(impl_->store.Resources(), impl_->device_metrics, append);
-  for (auto& family : ProcessFamilies(impl_->options.log_lines_dropped()))
+  for (auto& family : ProcessFamilies(impl_->options.log_lines_dropped())) {
     append(std::move(family));
+  }
   return std::move(text).str();
 }
 

@@ -25,7 +25,7 @@ std::size_t RaiseDescriptorLimit();
 
 /// Sets the soft limit of this process, a child between fork and exec, to the limit from before
 /// RaiseDescriptorLimit, because programs that use select(2) do not work above 1,024 descriptors.
-/// Only system calls.
+/// Makes only a system call.
 void RestoreDescriptorLimit();
 
 }  // namespace patchbay

@@ -15,7 +15,7 @@ namespace patchbay {
 /// A program to start; see SubprocessSpec.
 struct SpawnSpec {
   std::vector<std::string> argv;
-  std::vector<std::string> environment;  ///< NAME=value; has PATH
+  std::vector<std::string> environment;  ///< NAME=value; the program is looked up in its PATH
   UniqueFd output;                       ///< its stdout
   UniqueFd errors;                       ///< its stderr
 };

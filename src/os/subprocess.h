@@ -39,7 +39,8 @@ struct SubprocessSpec {
   /// The number of bytes of stderr that are kept; the rest is discarded.
   static constexpr std::size_t kMaxErrors = 4096;
 
-  /// The program, as a path or a name in PATH, and its arguments. No shell is involved.
+  /// The program, as a path or a name in the PATH of its environment, and its arguments. No shell
+  /// is involved.
   std::vector<std::string> argv;
   std::chrono::milliseconds timeout{};
   std::size_t max_output = 0;                      ///< bytes of stdout that are kept
