@@ -1,6 +1,7 @@
 """A log that is not read does not block Patchbay, and dropped lines are reported."""
 
 import fcntl
+import itertools
 import os
 import re
 import signal
@@ -113,11 +114,11 @@ class StalledLog(support.TestCase):
             daemon = self.start(kubelet, more)
             for name in names:
                 kubelet.wait_listed(name)
-            pods = 0
+            pods = itertools.count()
             while (dropped := daemon.dropped()) == 0:
-                for pods in range(pods, pods + 100):
+                for pod in itertools.islice(pods, 100):
                     # Not the same line again, which would be skipped.
-                    self.assertFalse(kubelet.ask(f"admit p{pods} c {names[pods % LOUD]} 1")["ok"])
+                    self.assertFalse(kubelet.ask(f"admit p{pod} c {names[pod % LOUD]} 1")["ok"])
             self.assertEqual(daemon.read_report(), dropped)
             # There is space again: the next line is written, and no other is dropped.
             daemon.process.send_signal(signal.SIGUSR1)
