@@ -13,6 +13,7 @@ COPY CMakeLists.txt CMakePresets.json LICENSE ./
 COPY cmake cmake
 COPY proto proto
 COPY src src
+COPY sim sim
 ARG REVISION=unknown
 RUN --mount=type=cache,target=/root/.cache/ccache scripts/image build "$TARGETARCH" "$REVISION"
 COPY scripts/third-party scripts/
@@ -51,6 +52,7 @@ RUN apt-get update && \
       /usr/lib/udev/hwdb.bin /usr/lib/udev/hwdb.d /usr/lib/*-linux-gnu/gconv /usr/bin/tini-static && \
     find /usr/share/doc -type f ! -name copyright -delete
 COPY --from=build /root-of-image/usr/bin/patchbay /usr/bin/patchbay
+COPY --from=build /root-of-image-tools /
 COPY --from=build /root-of-image/usr/share/doc/patchbay /usr/share/doc/patchbay
 
 FROM base AS tools

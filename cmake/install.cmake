@@ -2,7 +2,7 @@
 # package are the component `debian`, which is installed only on request.
 include(GNUInstallDirs)
 
-install(TARGETS patchbay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS patchbay patchbay-try RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # The prefix is known only at installation.
 set(unit ${PROJECT_BINARY_DIR}/patchbay.service)

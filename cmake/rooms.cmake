@@ -1,4 +1,5 @@
-# Every folder of src/ is a room: one static library patchbay::<room>, made of all its sources.
+# Every folder of src/ is a room: one static library patchbay::<room>, made of all its sources. Those of sim/ are the
+# rooms sim/<folder>, whose libraries are patchbay::sim_<folder>.
 
 add_library(patchbay_options INTERFACE)
 target_include_directories(patchbay_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
@@ -27,14 +28,23 @@ endif()
 # global property PATCHBAY_ROOMS, and to PATCHBAY_ROOMS_WITH_THREADS unless it has none.
 function(patchbay_room room)
   cmake_parse_arguments(arg "NO_THREADS" "FLOOR" "ROOMS;HEADERS;LIBRARIES" ${ARGN})
-  set_property(GLOBAL APPEND PROPERTY PATCHBAY_ROOMS ${room})
+  get_filename_component(folder ${room} NAME)
+  string(REPLACE / _ name ${room})
+  set_property(GLOBAL APPEND PROPERTY PATCHBAY_ROOMS ${name})
   if(NOT arg_NO_THREADS)
-    set_property(GLOBAL APPEND PROPERTY PATCHBAY_ROOMS_WITH_THREADS ${room})
+    set_property(GLOBAL APPEND PROPERTY PATCHBAY_ROOMS_WITH_THREADS ${name})
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*.cc
-       ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*/*.cc)
-  add_library(patchbay_${room} STATIC ${sources})
-  add_library(patchbay::${room} ALIAS patchbay_${room})
-  list(TRANSFORM arg_ROOMS PREPEND patchbay::)
-  target_link_libraries(patchbay_${room} PUBLIC patchbay_options ${arg_ROOMS} ${arg_LIBRARIES})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc
+       ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*/*.cc)
+  add_library(patchbay_${name} STATIC ${sources})
+  add_library(patchbay::${name} ALIAS patchbay_${name})
+  string(REPLACE / _ below "${arg_ROOMS}")
+  list(TRANSFORM below PREPEND patchbay::)
+  target_link_libraries(patchbay_${name} PUBLIC patchbay_options ${below} ${arg_LIBRARIES})
+endfunction()
+
+# patchbay_link_map(<program>): writes <program>.map, in which scripts/third-party reads the archives that the program
+# has parts of.
+function(patchbay_link_map program)
+  target_link_options(${program} PRIVATE -Wl,-Map=$<TARGET_FILE:${program}>.map)
 endfunction()

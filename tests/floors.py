@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the #include lines of src/ against the table of floors in src/CMakeLists.txt.
+"""Checks the #include lines of src/ and sim/ against the table of floors in their CMakeLists.txt.
 
 A file may include its own room and those that its room names in ROOMS, all on lower floors, and of
 third-party libraries the HEADERS that its room names. Headers of the language and the system are
@@ -17,7 +17,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).parent.parent
-MAIN = "main.cc"
+# The programs, above the room that each calls, and what they do.
+PROGRAMS = {"main.cc": ("cli", "calls the command line and returns its exit code"),
+            "sim/main.cc": ("sim/try", "is the program `patchbay-try`")}
 
 
 class Room:
@@ -37,15 +39,15 @@ class Room:
 
 
 def read_table(text):
-    """The rooms of src/CMakeLists.txt by name, in its order, and main.cc above them."""
+    """The rooms by name, in the order of the text, and the programs above them."""
     calls = re.findall(r"^patchbay_room\(([^)]*)\)", text, re.M)
     rooms = {room.name: room for room in (Room(call.split()) for call in calls)}
-    top = max(room.floor for room in rooms.values()) + 1
-    rooms[MAIN] = Room([MAIN, "FLOOR", str(top), "ROOMS", "cli"])
+    for program, (room, _) in PROGRAMS.items():
+        rooms[program] = Room([program, "FLOOR", str(rooms[room].floor + 1), "ROOMS", room])
     return rooms
 
 
-TABLE = read_table((ROOT / "src/CMakeLists.txt").read_text(encoding="utf-8"))
+TABLE = read_table("".join((ROOT / tree / "CMakeLists.txt").read_text(encoding="utf-8") for tree in ("src", "sim")))
 
 
 def rooms_below(room):
@@ -65,8 +67,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)"|(\S.*))')
 
 
 def room_of(path):
-    """The room of a path relative to src/: its folder, or main.cc itself."""
-    return path.split("/", 1)[0]
+    """The room of a path as in #include: its folder, that of sim/ with "sim/" before it, or a program itself."""
+    parts = path.split("/")
+    return "/".join(parts[:2] if parts[0] == "sim" else parts[:1])
 
 
 def is_of(header, library):
@@ -95,10 +98,11 @@ def check_quoted(src, room, header):
             return f'"{header}" does not exist'
         return check_library(room, header)
     if ".." in header.split("/"):
-        return f'"{header}" is relative; name it from src/'
+        return f'"{header}" is relative; name it from src/, or as "sim/..."'
     # CMake generates x.h from x.h.in.
-    if not (src / header).is_file() and not (src / (header + ".in")).is_file():
-        return f'"{header}" does not exist below src/'
+    path = (src.parent if header.startswith("sim/") else src) / header
+    if not path.is_file() and not path.with_name(path.name + ".in").is_file():
+        return f'"{header}" does not exist'
     other = room_of(header)
     if other == room:
         return None
@@ -111,23 +115,26 @@ def check_table():
     for room in TABLE.values():
         for other in room.rooms:
             if TABLE[other].floor >= room.floor:
-                yield (f"src/CMakeLists.txt: {room.name} (floor {room.floor}) is not above "
-                       f"{other} (floor {TABLE[other].floor})")
+                yield f"{room.name} (floor {room.floor}) is not above {other} (floor {TABLE[other].floor})"
+            if other.startswith("sim/") and not room.name.startswith("sim/"):
+                yield f"{room.name} is in the program, and may not include {other}"
 
 
 def first_sentence(room):
     """Returns the purpose of a room from the start of its README: "`room/` does …"."""
-    text = (ROOT / "src" / room / "README.md").read_text(encoding="utf-8")
+    folder = ROOT / ("" if room.startswith("sim/") else "src") / room
+    text = (folder / "README.md").read_text(encoding="utf-8")
     paragraph = " ".join(text.split("\n\n")[1].split())
     return re.split(r"(?<=[.:]) (?=[A-Z`])", paragraph)[0].rstrip(".:").removeprefix(f"`{room}/` ")
 
 
 def document():
     """The table as docs/architecture.md has it."""
-    lines = ["| floor | room | what it does |", "|---|---|---|",
-             f"| {TABLE[MAIN].floor} | `{MAIN}` | calls the command line and returns its exit code |"]
+    lines = ["| floor | room | what it does |", "|---|---|---|"]
     for room in sorted(TABLE.values(), key=lambda room: -room.floor):
-        if room.name != MAIN:
+        if room.name in PROGRAMS:
+            lines.append(f"| {room.floor} | `{room.name}` | {PROGRAMS[room.name][1]} |")
+        else:
             lines.append(f"| {room.floor} | `{room.name}/` | {first_sentence(room.name)} |")
     return "\n".join(lines) + "\n"
 
@@ -164,27 +171,28 @@ def types_of(lines):
             yield number, found.group(1)
 
 
-def check(src):
+def check(root):
     """Returns the violations and the notes."""
+    src = root / "src"
     violations, notes, types = [], [], {}
-    files = sorted(p for p in src.rglob("*") if p.suffix in (".h", ".cc"))
+    files = sorted(p for tree in (src, root / "sim") for p in tree.rglob("*") if p.suffix in (".h", ".cc"))
     if not files:
-        violations.append(f"{src}: no sources")
+        violations.append(f"{root}: no sources")
     for path in files:
-        name = path.relative_to(src).as_posix()
-        room = room_of(name)
+        name = path.relative_to(root).as_posix()
+        room = room_of(name.removeprefix("src/"))
         lines = path.read_text(encoding="utf-8").splitlines()
         if len(lines) > LONG:
-            notes.append(f"src/{name}: {len(lines)} lines")
+            notes.append(f"{name}: {len(lines)} lines")
         for number, type_name in types_of(lines):
             first = types.setdefault(type_name, name)
             if first != name:
-                violations.append(f"src/{name}:{number}: src/{first} has another type {type_name}")
+                violations.append(f"{name}:{number}: {first} has another type {type_name}")
         if room not in TABLE:
-            violations.append(f"src/{name}: {room} is not a room; see src/CMakeLists.txt")
+            violations.append(f"{name}: {room} is not a room; see src/CMakeLists.txt")
             continue
         if path.suffix == ".h" and "#pragma once" not in lines:
-            violations.append(f"src/{name}: has no #pragma once")
+            violations.append(f"{name}: has no #pragma once")
         for number, line in enumerate(lines, 1):
             include = INCLUDE.match(line)
             if not include:
@@ -199,7 +207,7 @@ def check(src):
             else:
                 problem = f"cannot determine the included file: {other}"
             if problem:
-                violations.append(f"src/{name}:{number}: {problem}")
+                violations.append(f"{name}:{number}: {problem}")
     return violations, notes
 
 
@@ -219,9 +227,9 @@ SELF_TEST = [
     ("os/e.cc", "#include <mutex>\n", None),
     ("model/c.cc", '#include "os/a.h"\n', "may not include os"),
     ("os/a.h", "#pragma once\n#include <boost/asio/post.hpp>\n", None),
-    ("os/b.cc", "#include <boost/beast/http.hpp>\n", "belongs in api_server_sim and http and kube"),
+    ("os/b.cc", "#include <boost/beast/http.hpp>\n", "belongs in http and kube and sim/api_server"),
     ("os/c.cc", "#include <boost/filesystem.hpp>\n", "no room names"),
-    ("os/d.cc", "#include <openssl/ssl.h>\n", "belongs in api_server_sim and dra and kube"),
+    ("os/d.cc", "#include <openssl/ssl.h>\n", "belongs in dra and kube and sim/api_server"),
     ("os/f.cc", "#include <gnutls/gnutls.h>\n", "no room names"),
     ("kube/a.h", "#pragma once\n", None),
     ("kube/a.cc", '#include "os/a.h"\n#include <boost/beast/http.hpp>\n#include <openssl/ssl.h>\n', None),
@@ -234,14 +242,20 @@ SELF_TEST = [
     ("convert/a.cc", '#include "base/a.h"\n#include <yaml-cpp/parser.h>\n', None),
     ("convert/b.cc", '#include "kubelet/a.h"\n', "may not include kubelet"),
     ("config/b.cc", "#include <yaml-cpp/yaml.h>\n", "belongs in convert"),
-    ("inventory/a.cc", '#include "deviceplugin.pb.h"\n', "belongs in dra and kubelet and kubelet_sim"),
-    ("inventory/b.cc", "#include <grpcpp/server.h>\n", "belongs in dra and kubelet and kubelet_sim and rpc"),
+    ("inventory/a.cc", '#include "deviceplugin.pb.h"\n', "belongs in dra and kubelet and sim/kubelet"),
+    ("inventory/b.cc", "#include <grpcpp/server.h>\n", "belongs in dra and kubelet and rpc and sim/kubelet"),
     ("kubelet/a.h", '#pragma once\n#include "deviceplugin.grpc.pb.h"\n', None),
     ("kubelet/b.cc", '#include "missing.pb.h"\n', "does not exist"),
-    ("kubelet/c.cc", "#include <nlohmann/json.hpp>\n", "belongs in api_server_sim and base and cdi and cli"),
-    ("kubelet_sim/a.cc", '#include "kubelet/a.h"\n', "may not include kubelet"),
-    ("api_server_sim/a.cc", '#include "os/a.h"\n#include <boost/beast/http.hpp>\n#include <openssl/ssl.h>\n', None),
-    ("api_server_sim/b.cc", '#include "kubelet/a.h"\n', "may not include kubelet"),
+    ("kubelet/c.cc", "#include <nlohmann/json.hpp>\n", "belongs in base and cdi and cli"),
+    ("sim/kubelet/a.cc", '#include "kubelet/a.h"\n', "may not include kubelet"),
+    ("sim/api_server/a.cc", '#include "os/a.h"\n#include <boost/beast/http.hpp>\n#include <openssl/ssl.h>\n', None),
+    ("sim/api_server/b.cc", '#include "kubelet/a.h"\n', "may not include kubelet"),
+    ("sim/try/a.cc", '#include "daemon/a.h"\n#include "sim/kubelet/a.h"\n', None),
+    ("sim/kubelet/a.h", "#pragma once\n", None),
+    ("sim/kubelet/b.cc", '#include "sim/try/a.h"\n', "does not exist"),
+    ("sim/kubelet/c.cc", '#include "daemon/a.h"\n', "may not include daemon"),
+    ("sim/main.cc", '#include "cli/a.h"\n#include "sim/kubelet/a.h"\n', None),
+    ("cli/b.cc", '#include "sim/kubelet/a.h"\n', "may not include sim/kubelet"),
     ("daemon/a.h", '#pragma once\n#include "kubelet/a.h"\n#include <grpcpp/server.h>\n',
      "belongs in dra and kubelet"),
     ("cli/a.h", '#pragma once\n#include "daemon/a.h"\n#include <CLI/CLI.hpp>\n', None),
@@ -261,6 +275,10 @@ SELF_TEST = [
 ]
 
 
+def place(name):
+    return name if name.startswith("sim/") else "src/" + name
+
+
 def self_test():
     failures = []
     with tempfile.TemporaryDirectory() as tree:
@@ -269,12 +287,13 @@ def self_test():
         proto.mkdir()
         (proto / "deviceplugin.proto").touch()
         for name, text, _ in SELF_TEST:
-            (src / name).parent.mkdir(parents=True, exist_ok=True)
-            (src / name).write_text(text, encoding="utf-8")
+            path = src.parent / place(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         (src / "base/long.cc").write_text("\n" * (LONG + 1), encoding="utf-8")
-        violations, notes = check(src)
+        violations, notes = check(src.parent)
         for name, _, expected in SELF_TEST:
-            found = [v for v in violations if re.match(rf"src/{re.escape(name)}:", v)]
+            found = [v for v in violations if v.startswith(place(name) + ":")]
             if expected is None and found:
                 failures.append(f"{name} is allowed, but: {found}")
             elif expected is not None and (len(found) != 1 or expected not in found[0]):
@@ -293,7 +312,7 @@ def main(arguments):
     if arguments == ["--write"]:
         write_document()
         return 0
-    violations, notes = check((pathlib.Path(arguments[0]) if arguments else ROOT) / "src")
+    violations, notes = check(pathlib.Path(arguments[0]) if arguments else ROOT)
     violations += [*check_table(), *check_document()]
     for note in notes:
         print("note:", note)

@@ -32,16 +32,16 @@ def balanced(text, start):
     return text[start:at]
 
 
-def used(src):
+def used(root):
     """Returns the first location of each field, by name."""
     fields = {}
-    for path in sorted(p for p in src.rglob("*") if p.suffix in (".h", ".cc")):
+    for path in sorted(p for tree in ("src", "sim") for p in (root / tree).rglob("*") if p.suffix in (".h", ".cc")):
         text = path.read_text(encoding="utf-8")
         for call in CALL.finditer(text):
             line = text.count("\n", 0, call.start()) + 1
             for name in FIELD.findall("{" + balanced(text, call.end()) if call.group()[-1] == "{"
                                       else balanced(text, call.end())):
-                fields.setdefault(name, f"src/{path.relative_to(src)}:{line}")
+                fields.setdefault(name, f"{path.relative_to(root)}:{line}")
     return fields
 
 
@@ -53,7 +53,7 @@ def documented(page):
 
 
 def check(tree):
-    fields = used(tree / "src")
+    fields = used(tree)
     known = documented((tree / "docs/logs.md").read_text(encoding="utf-8"))
     problems = [f"{at}: the field {name} is not in the table of docs/logs.md"
                 for name, at in fields.items() if name not in known]

@@ -28,6 +28,7 @@ inline constexpr std::string_view kStandardInput = "-";
 /// The parsed command line. Options that a command does not have keep their defaults.
 struct Arguments {
   std::string command;
+  std::vector<std::string> words;  ///< the command line after the command
   std::string config{kDefaultConfig};
   bool is_config_given = false;    ///< by --config or PATCHBAY_CONFIG
   std::vector<std::string> files;  ///< check; two for diff: old and new; one for convert

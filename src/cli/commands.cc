@@ -1,10 +1,15 @@
 #include "cli/commands.h"
 
-#include <algorithm>
-#include <ostream>
+#include <unistd.h>
 
+#include <algorithm>
+#include <iostream>
+
+#include "base/color.h"
+#include "base/fatal.h"
 #include "base/format.h"
 #include "cli/version.h"
+#include "os/descriptors.h"
 
 namespace patchbay {
 namespace {
@@ -41,12 +46,21 @@ int RunCommandLine(int argc, const char* const* argv, Streams streams) {
   const auto& arguments = std::get<Arguments>(parsed);
   const auto command = std::find_if(std::begin(kCommands), std::end(kCommands),
                                     [&](const Command& c) { return c.name == arguments.command; });
-  const int code = command->run(arguments, streams);
-  if (!streams.out.flush()) {
-    streams.err << "patchbay: cannot write the output\n";
-    return kFailed;
+  return command->run(arguments, streams);
+}
+
+int RunMain(const std::function<int(Streams)>& run) {
+  OpenStandardDescriptors();
+  ReportFatalOnTerminate();
+  try {
+    const int code =
+        run({std::cout, std::cerr, WantsColor(STDOUT_FILENO), WantsColor(STDERR_FILENO)});
+    if (std::cout.flush()) return code;
+    std::cerr << "patchbay: cannot write the output\n";
+  } catch (...) {
+    ReportFatal(CurrentExceptionText());
   }
-  return code;
+  return kFailed;
 }
 
 }  // namespace patchbay

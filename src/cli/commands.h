@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ int RunDiff(const Arguments& arguments, Streams streams);
 int RunDeviceClasses(const Arguments& arguments, Streams streams);
 int RunSchema(const Arguments& arguments, Streams streams);
 int RunConvert(const Arguments& arguments, Streams streams);
+/// Replaces this process by `patchbay-try`, which is next to the program. Returns only if it is
+/// not.
 int RunTry(const Arguments& arguments, Streams streams);
 int RunCompletion(const Arguments& arguments, Streams streams);
 int RunVersion(const Arguments& arguments, Streams streams);
@@ -34,7 +37,11 @@ std::string VersionLine();
 /// All commands, in the order of the help.
 std::span<const Command> Commands();
 
-/// The program after main(): parses the command line, runs the command and returns the exit code.
+/// Parses the command line, runs the command and returns the exit code.
 int RunCommandLine(int argc, const char* const* argv, Streams streams);
+
+/// The rest of main(): calls `run` with the streams of the process, and returns the exit code,
+/// which is kFailed if `run` throws or its output cannot be written.
+int RunMain(const std::function<int(Streams)>& run);
 
 }  // namespace patchbay

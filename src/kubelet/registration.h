@@ -91,7 +91,7 @@ inline constexpr std::chrono::seconds kRegisterDeadline{20};
 /// The maximum time between a successful Register call and the first stream.
 inline constexpr std::chrono::seconds kConfirmDeadline{20};
 /// The same after GetDevicePluginOptions was called. A kubelet whose older stream ends at that
-/// moment forgets the new plugin without a message, see "zombie" in kubelet_sim. Doubled with each
+/// moment forgets the new plugin without a message, see "zombie" in sim/kubelet/. Doubled with each
 /// failure, for nodes that are busy.
 inline constexpr std::chrono::seconds kWatchDeadline{2};
 /// The minimum time without a server, in which the kubelet notices the end of the stream.

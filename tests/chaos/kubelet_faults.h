@@ -6,7 +6,7 @@
 #include <string>
 
 #include "chaos/random.h"
-#include "kubelet_sim/kubelet_sim.h"
+#include "sim/kubelet/kubelet_sim.h"
 
 namespace patchbay::test {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kubelet_sim/kubelet_sim.h"
+#include "sim/kubelet/kubelet_sim.h"
 
 namespace patchbay::test {
 

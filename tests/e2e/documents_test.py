@@ -273,15 +273,16 @@ class Sessions(support.TestCase):
         self.world = self.dir / "patchbay"
         self.programs = self.dir / "bin"
         self.programs.mkdir()
-        for part in ("dashboards", "deploy", "docs", "examples", "scripts", "src", "tests"):
+        for part in ("dashboards", "deploy", "docs", "examples", "scripts", "sim", "src", "tests"):
             shutil.copytree(SOURCE / part, self.world / part,
                             ignore=shutil.ignore_patterns("__pycache__"))
         (self.world / "build/dev/src").mkdir(parents=True)
-        for place in (self.programs / "patchbay", self.world / "build/dev/src/patchbay"):
-            place.symlink_to(PATCHBAY)
+        for place in (self.programs, self.world / "build/dev/src"):
+            for name in ("patchbay", "patchbay-try"):
+                (place / name).symlink_to(pathlib.Path(PATCHBAY).with_name(name))
         # It installs and builds, which is already done.
         (self.world / "scripts/try").write_text(
-            (SOURCE / "scripts/try").read_text().replace("\ninstall_packages build\nbuild dev patchbay\n", "\n"))
+            (SOURCE / "scripts/try").read_text().replace("\ninstall_packages build\nbuild dev patchbay-try\n", "\n"))
         kubectl = self.programs / "kubectl"
         kubectl.write_text(KUBECTL.format(real=shutil.which("kubectl")))
         kubectl.chmod(0o755)

@@ -16,7 +16,7 @@
 #include <sstream>
 #include <thread>
 
-#include "kubelet_sim/kubelet_sim.h"
+#include "sim/kubelet/kubelet_sim.h"
 
 namespace patchbay {
 namespace {

@@ -92,7 +92,7 @@ class Package(PackageCase):
     def test_package_contains_readable_files(self):
         listed = run("dpkg-deb", "-c", str(self.deb)).splitlines()
         paths = {line.split()[-1] for line in listed}
-        for path in ("usr/bin/patchbay", "usr/share/man/man1/patchbay.1.gz", "etc/patchbay/patchbay.toml",
+        for path in ("usr/bin/patchbay", "usr/bin/patchbay-try", "usr/share/man/man1/patchbay.1.gz", "etc/patchbay/patchbay.toml",
                      "usr/share/man/man5/patchbay.toml.5.gz", "usr/lib/systemd/system/" + UNIT,
                      "usr/share/bash-completion/completions/patchbay",
                      "usr/share/zsh/vendor-completions/_patchbay", "usr/share/patchbay/alerts.yaml",

@@ -12,8 +12,8 @@ import support
 import third_party
 
 BUILD = pathlib.Path(support.PATCHBAY).parents[1]
-# A program of one library of each kind, and of one room. It is also linked with an archive that it does not use. A test
-# and a room that is not linked include headers that the program does not include.
+# Two programs of one library of each kind, and of one room. They are also linked with an archive that it does not use. A test
+# and a room that is not linked include headers that the programs do not include.
 NINJA = """
 rule compile
   command = g++ -std=c++20 -MD -MF $out.d -c $in -o $out
@@ -24,23 +24,29 @@ rule link
 rule archive
   command = ar rcs $out $in
 build src/main.o: compile main.cc
+build sim/main.o: compile try.cc
 build src/CMakeFiles/patchbay_one.dir/one.o: compile one.cc
 build src/CMakeFiles/patchbay_two.dir/two.o: compile two.cc
 build src/libpatchbay_one.a: archive src/CMakeFiles/patchbay_one.dir/one.o
 build src/libpatchbay_two.a: archive src/CMakeFiles/patchbay_two.dir/two.o
 build tests/test.o: compile test.cc
-build src/patchbay: link src/main.o src/libpatchbay_one.a
-build all: phony src/patchbay src/libpatchbay_two.a tests/test.o
+build src/patchbay: link src/main.o
+build src/patchbay-try: link src/main.o sim/main.o src/libpatchbay_one.a
+build all: phony src/patchbay src/patchbay-try src/libpatchbay_two.a tests/test.o
 default all
 """
 MAIN = """#include <libudev.h>
 #include <linux/input.h>
 #include <zlib.h>
-int One();
-int main() { return udev_new() && zlibVersion() && One() ? 0 : 1; }
+int main() { return udev_new() && zlibVersion() ? 0 : 1; }
 """
 ONE = """#include <tl/expected.hpp>
 int One() { return *tl::expected<int, int>(1); }
+"""
+
+
+TRY = """int One();
+int (*one)() = One;
 """
 
 
@@ -98,7 +104,7 @@ class ThirdParty(support.TestCase):
         self.assertLessEqual(set(expected.values()), listed)
 
     def test_lists_no_unused_library(self):
-        for name, text in (("build.ninja", NINJA), ("main.cc", MAIN), ("test.cc", "#include <nlohmann/json_fwd.hpp>\n"),
+        for name, text in (("build.ninja", NINJA), ("main.cc", MAIN), ("try.cc", TRY), ("test.cc", "#include <nlohmann/json_fwd.hpp>\n"),
                            ("one.cc", ONE), ("two.cc", "#include <openssl/ssl.h>\n"), ("CMakeCache.txt", "")):
             (self.dir / name).write_text(text)
         subprocess.run(["ninja", "--quiet", "-C", self.dir], check=True, timeout=120)

@@ -473,7 +473,7 @@ class Script(support.TestCase):
         (scripts / "common.sh").write_text(
             f'set -euo pipefail\nroot={self.dir}\n'
             'install_packages() { echo installs; }\nbuild() { :; }\n')
-        program = self.dir / "build/dev/src/patchbay"
+        program = self.dir / "build/dev/src/patchbay-try"
         program.parent.mkdir(parents=True)
         program.write_text('#!/bin/sh\necho "$@"\n')
         program.chmod(0o755)
@@ -495,7 +495,7 @@ class Script(support.TestCase):
                 ((f"--config={first}",), {"PATCHBAY_CONFIG": "/no/such"}, f"--config={first}")):
             with self.subTest(arguments=arguments, variables=variables):
                 ran = self.run_script(*arguments, **variables)
-                self.assertEqual((ran.returncode, ran.stdout), (0, f"installs\ntry {given}\n"), ran.stderr)
+                self.assertEqual((ran.returncode, ran.stdout), (0, f"installs\n{given}\n"), ran.stderr)
 
     def test_reports_a_missing_file_before_building(self):
         for arguments, variables in ((("-c", "/no/such"), {}), (("--config=/no/such",), {}),

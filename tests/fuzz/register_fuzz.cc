@@ -5,9 +5,9 @@
 
 #include "deviceplugin.pb.h"
 #include "fuzz.h"
-#include "kubelet_sim/registration_rules.h"
 #include "model/resource_name.h"
 #include "quiet_protobuf.h"
+#include "sim/kubelet/registration_rules.h"
 
 using namespace patchbay;
 

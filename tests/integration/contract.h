@@ -13,7 +13,7 @@
 
 #include "deviceplugin.grpc.pb.h"
 #include "integration/entries.h"
-#include "kubelet_sim/kubelet_sim.h"
+#include "sim/kubelet/kubelet_sim.h"
 #include "support/daemon_fixture.h"
 #include "support/temp_tree.h"
 

@@ -17,8 +17,8 @@
 #include "base/format.h"
 #include "dra/claim_record.h"
 #include "integration/dra_fixture.h"
-#include "kubelet_sim/dra_client.h"
 #include "os/unique_fd.h"
+#include "sim/kubelet/dra_client.h"
 #include "support/hanging_mount.h"
 
 namespace patchbay::test {

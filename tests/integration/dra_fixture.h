@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "api_server_sim/api_server_sim.h"
 #include "base/format.h"
 #include "cdi/cdi_directory.h"
 #include "dra/device_name.h"
 #include "dra/slice_json.h"
 #include "integration/entries.h"
-#include "kubelet_sim/dra_manager.h"
-#include "kubelet_sim/kubelet_sim.h"
+#include "sim/api_server/api_server_sim.h"
+#include "sim/kubelet/dra_manager.h"
+#include "sim/kubelet/kubelet_sim.h"
 #include "support/daemon_fixture.h"
 #include "support/temp_tree.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/format.h"
 #include "integration/contract.h"
-#include "kubelet_sim/pod_resources_server.h"
+#include "sim/kubelet/pod_resources_server.h"
 
 namespace patchbay::test {
 namespace {

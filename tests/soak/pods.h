@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "kubelet_sim/kubelet_sim.h"
+#include "sim/kubelet/kubelet_sim.h"
 
 namespace patchbay::test {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "kubelet_sim/kubelet_sim.h"
+#include "sim/kubelet/kubelet_sim.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::test {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "api_server_sim/api_server_sim.h"
-#include "kubelet_sim/dra_manager.h"
+#include "sim/api_server/api_server_sim.h"
+#include "sim/kubelet/dra_manager.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::test {

@@ -473,5 +473,12 @@ INSTANTIATE_TEST_SUITE_P(CommandLines, Misuse,
                              {"allocate", "a.com/x", "id", "--count", "1"},
                          }));
 
+TEST_F(ArgumentsTest, TryNamesTheProgramThatHasTheSimulators) {
+  // There is none next to this test.
+  const Ran ran = RunCli({"try", "--once"});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_THAT(ran.err, HasSubstr("/patchbay-try (No such file or directory), which has the "));
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -11,7 +11,6 @@
 #include <set>
 #include <sstream>
 
-#include "api_server_sim/api.h"
 #include "base/format.h"
 #include "cli_support.h"
 #include "config/load.h"
@@ -20,6 +19,7 @@
 #include "dra/device_name.h"
 #include "dra/slice_json.h"
 #include "dra/wanted_pool.h"
+#include "sim/api_server/api.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {

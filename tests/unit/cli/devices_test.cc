@@ -327,8 +327,7 @@ TEST_F(DevicesTest, RequiresAnExistingHostRoot) {
   const std::string file = tree_.path("patchbay.toml");
   for (const std::vector<std::string>& line : {std::vector<std::string>{"devices", "-c", file},
                                                {"explain", "-c", file},
-                                               {"allocate", "-c", file, "a.com/x"},
-                                               {"try", "--once", "-c", file}}) {
+                                               {"allocate", "-c", file, "a.com/x"}}) {
     const Ran ran = RunCli(line);
     EXPECT_EQ(ran.code, kFailed) << line.front();
     EXPECT_THAT(ran.err, HasSubstr("\"/no/such\" is not a directory here")) << line.front();

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "api_server_sim/api_server_sim.h"
 #include "dra/device_name.h"
 #include "dra/slice_publisher.h"
 #include "dra/wanted_pool.h"
 #include "kube/api_client.h"
+#include "sim/api_server/api_server_sim.h"
 #include "support/certificates.h"
 #include "support/net_loop.h"
 #include "support/temp_tree.h"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "kubelet_sim/pod_resources_server.h"
+#include "sim/kubelet/pod_resources_server.h"
 #include "support/fake_loop.h"
 #include "support/temp_tree.h"
 

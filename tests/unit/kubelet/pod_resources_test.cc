@@ -9,9 +9,9 @@
 #include <sstream>
 #include <thread>
 
-#include "kubelet_sim/pod_resources_server.h"
-#include "kubelet_sim/socket_listener.h"
 #include "os/unique_fd.h"
+#include "sim/kubelet/pod_resources_server.h"
+#include "sim/kubelet/socket_listener.h"
 #include "support/fake_loop.h"
 #include "support/temp_tree.h"
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "deviceplugin.grpc.pb.h"
-#include "kubelet_sim/kubelet_sim.h"
 #include "rpc/socket_file.h"
+#include "sim/kubelet/kubelet_sim.h"
 #include "support/counting_observer.h"
 #include "support/fake_loop.h"
 #include "support/rpc_server.h"
