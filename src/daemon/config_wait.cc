@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "http/host_check.h"
 #include "http/routes.h"
+#include "metrics/metrics_text.h"
 
 namespace patchbay {
 namespace {
@@ -19,14 +20,16 @@ std::string ReasonOf(const std::vector<Diagnostic>& diagnostics) {
 
 Result<std::unique_ptr<ConfigWait>> ConfigWait::Create(Loop& loop, Log& log,
                                                        const Options& options) {
-  std::unique_ptr<ConfigWait> waiting(new ConfigWait(loop, log, options));
+  std::unique_ptr<ConfigWait> waiting(new ConfigWait(loop, options));
   Routes routes;
-  routes.metrics = [&metrics = waiting->metrics_] { return metrics.Text(); };
+  routes.metrics = [&log, status = waiting->status_] {
+    return MetricsText(status->Read(), log.dropped());
+  };
   routes.alive = AliveWith(waiting->heartbeat_);
   routes.ready = [text = Format("no valid configuration in {} yet\n", options.config)] {
     return CheckResult{false, text};
   };
-  routes.status = [&metrics = waiting->metrics_] { return metrics.Now(); };
+  routes.status = [status = waiting->status_] { return status->Read(); };
   waiting->http_ = TRY(HttpServer::Create(
       options.listen,
       CheckHost(MakeRoutes(std::move(routes)), options.node_name, DaemonSpec().hosts), log));
@@ -36,16 +39,15 @@ Result<std::unique_ptr<ConfigWait>> ConfigWait::Create(Loop& loop, Log& log,
   return waiting;
 }
 
-ConfigWait::ConfigWait(Loop& loop, Log& log, const Options& options)
-    : metrics_({.version = options.version,
-                .revision = options.revision,
-                .node_name = options.node_name,
-                .config = options.config,
-                .log_lines_dropped = [&log] { return log.dropped(); }}),
+ConfigWait::ConfigWait(Loop& loop, const Options& options)
+    : status_(std::make_shared<StatusStore>(NodeStatus{.version = options.version,
+                                                       .revision = options.revision,
+                                                       .node_name = options.node_name,
+                                                       .config = {options.config}})),
       heartbeat_(loop) {}
 
 void ConfigWait::OnRefused(std::vector<Diagnostic> diagnostics) {
-  metrics_.SetConfigReading(
+  status_->SetConfigReading(
       {false, std::chrono::system_clock::now(), ReasonOf(diagnostics), std::move(diagnostics)});
 }
 

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "http/loop_heartbeat.h"
 #include "http/server.h"
-#include "metrics/metrics.h"
+#include "status/status_store.h"
 
 namespace patchbay {
 
@@ -37,9 +37,9 @@ class ConfigWait {
   void OnRefused(std::vector<Diagnostic> diagnostics);
 
  private:
-  ConfigWait(Loop& loop, Log& log, const Options& options);
+  ConfigWait(Loop& loop, const Options& options);
 
-  Metrics metrics_;
+  const std::shared_ptr<StatusStore> status_;
   LoopHeartbeat heartbeat_;
   std::unique_ptr<HttpServer> http_;
 };

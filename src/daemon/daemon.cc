@@ -12,6 +12,7 @@
 #include "daemon/descriptor_need.h"
 #include "http/host_check.h"
 #include "kubelet/plugin_sockets.h"
+#include "metrics/metrics_text.h"
 #include "os/descriptors.h"
 #include "os/malloc_tuning.h"
 #include "rpc/grpc_init.h"
@@ -70,27 +71,27 @@ Daemon::Daemon(AsioLoop& loop, Log& log, Options options)
       commands_(kCommandThreads),
       servers_(kServerThreads),
       directory_pool_(kDirectoryThreads),
-      metrics_({.version = options_.version,
-                .revision = options_.revision,
-                .node_name = options_.node_name,
-                .config = options_.config,
-                .log_lines_dropped = [&log] { return log.dropped(); },
-                .kubelet_socket = spec_.kubelet_dir + "/kubelet.sock",
-                .device_metrics = spec_.device_metrics}),
+      status_(std::make_shared<StatusStore>(
+          NodeStatus{.version = options_.version,
+                     .revision = options_.revision,
+                     .node_name = options_.node_name,
+                     .device_metrics = spec_.device_metrics,
+                     .config = {options_.config},
+                     .kubelet = {.socket = spec_.kubelet_dir + "/kubelet.sock"}})),
       heartbeat_(loop, options_.max_loop_stall),
       probes_(loop, spec_.max_probes),
       shared_devices_(loop, scanner_, log, [this] { return ParticipantsInSharing(); }) {
-  metrics_.SetConfigReading({true, std::chrono::system_clock::now(), "", options_.diagnostics});
+  status_->SetConfigReading({true, std::chrono::system_clock::now(), "", options_.diagnostics});
 }
 
 Daemon::~Daemon() = default;
 
 Status Daemon::ServeHttp() {
   Routes routes;
-  routes.metrics = [this] { return metrics_.Text(); };
+  routes.metrics = [this] { return MetricsText(status_->Read(), log_.dropped()); };
   routes.alive = [this] { return Liveness(); };
   routes.ready = [this] { return Readiness(); };
-  routes.status = [this] { return metrics_.Now(); };
+  routes.status = [this] { return status_->Read(); };
   http_ = TRY(HttpServer::Create(
       spec_.listen, CheckHost(MakeRoutes(std::move(routes)), options_.node_name, spec_.hosts),
       log_));
@@ -128,7 +129,7 @@ Status Daemon::StartResources() {
     log_.Info("resource skipped: on_nodes does not include this node",
               {{"resource", resource.name}, {"node", options_.node_name}});
   }
-  metrics_.SetHiddenResources(std::move(hidden));
+  status_->SetHiddenResources(std::move(hidden));
   TRY(Reconcile(specs));
   if (!dra_) ServePreparedClaims();
   return {};
@@ -142,9 +143,9 @@ void Daemon::StartKubeletDir() {
                              [this](std::uint64_t epoch, const std::string& identity) {
                                kubelet_ = epoch;
                                kubelet_identity_ = identity;
-                               metrics_.SetKubeletUp(true);
+                               status_->SetKubeletUp(true);
                                if (epoch > 1) {
-                                 metrics_.CountKubeletRestart();
+                                 status_->CountKubeletRestart();
                                  log_.Info("kubelet restarted");
                                }
                                for (const auto& resource : resources_) resource->OnKubelet(epoch);
@@ -152,7 +153,7 @@ void Daemon::StartKubeletDir() {
                          .on_kubelet_lost =
                              [this] {
                                kubelet_.reset();
-                               metrics_.SetKubeletUp(false);
+                               status_->SetKubeletUp(false);
                                log_.Warning("kubelet socket disappeared; waiting for it",
                                             {{"socket", kubelet_dir_->kubelet_socket()}});
                                for (const auto& resource : resources_) resource->OnKubeletLost();
@@ -171,12 +172,12 @@ void Daemon::StartKubeletDir() {
 void Daemon::StartPodResources() {
   const std::string& socket = spec_.pod_resources;
   if (socket.empty()) return;
-  metrics_.EnablePodResources();
+  status_->EnablePodResources();
   pod_resources_ = std::make_shared<PodResources>(
       loop_, log_, socket,
       PodResources::Events{
           .on_holders = [this](const ReportedHolders& reported) { OnHolders(reported); },
-          .on_up = [this](bool up) { metrics_.SetPodResourcesUp(up); }},
+          .on_up = [this](bool up) { status_->SetPodResourcesUp(up); }},
       options_.pod_resources_pace);
 }
 

@@ -22,8 +22,8 @@
 #include "kubelet/kubelet_dir.h"
 #include "kubelet/plugin_sockets.h"
 #include "kubelet/pod_resources.h"
-#include "metrics/metrics.h"
 #include "os/dir_watch.h"
+#include "status/status_store.h"
 
 namespace patchbay {
 
@@ -142,7 +142,7 @@ class Daemon {
   std::shared_ptr<RpcServer> rpc_;  ///< serves all sockets for the kubelet
   const std::shared_ptr<PendingCalls> pending_calls_ = std::make_shared<PendingCalls>();
   std::string kubelet_identity_;  ///< of the kubelet's socket
-  Metrics metrics_;
+  const std::shared_ptr<StatusStore> status_;
   LoopHeartbeat heartbeat_;
   mutable std::mutex readiness_mutex_;
   CheckResult readiness_{false, "starting\n"};  ///< read on the HTTP thread
@@ -153,10 +153,7 @@ class Daemon {
   Subscription trim_;
   Subscription retain_;
   ProbePool probes_;
-  std::unique_ptr<DraService> dra_;          ///< from the first resource that needs it on
-  std::shared_ptr<DraMetrics> dra_metrics_;  ///< the same
-  std::shared_ptr<const DraStatus> dra_status_ =
-      std::make_shared<const DraStatus>();  ///< as recorded last
+  std::unique_ptr<DraService> dra_;  ///< from the first resource that needs it on
   Resources resources_;
   std::list<Draining> draining_;
   std::vector<std::shared_ptr<ResourceObserver>>

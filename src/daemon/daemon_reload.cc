@@ -111,15 +111,15 @@ bool Daemon::Reload(Loaded loaded) {
     return RefuseReload(reconciled.error().message, std::move(diagnostics));
   }
   ApplyLive(loaded.model->daemon);
-  metrics_.SetHiddenResources(HiddenFrom(*loaded.model, wanted));
-  metrics_.SetConfigReading({true, std::chrono::system_clock::now(), "", std::move(diagnostics)});
+  status_->SetHiddenResources(HiddenFrom(*loaded.model, wanted));
+  status_->SetConfigReading({true, std::chrono::system_clock::now(), "", std::move(diagnostics)});
   logged_keys_ = LogPlan(log_, plan, logged_keys_);
   return true;
 }
 
 /// Returns false, the result of Reload.
 bool Daemon::RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics) {
-  metrics_.SetConfigReading(
+  status_->SetConfigReading(
       {false, std::chrono::system_clock::now(), reason, std::move(diagnostics)});
   log_.Error("config reload failed; keeping the last valid configuration", {{"reason", reason}});
   return false;
@@ -161,10 +161,8 @@ void Daemon::StartDra() {
       .node_name = options_.node_name,
       .cdi_dir = spec_.cdi_dir,
       .seed = std::random_device()()};
-  const auto metrics = metrics_.AddDra();
-  dra_ = DraService::Create({loop_, log_, rpc_, pending_calls_, metrics}, std::move(options),
-                            [this] { OnDraStatus(); });
-  dra_metrics_ = metrics;
+  dra_ = DraService::Create({loop_, log_, rpc_, pending_calls_, status_->AddDriver()},
+                            std::move(options), [this] { OnDraStatus(); });
 }
 
 /// Claims that an earlier configuration prepared keep their pods from ending until the driver
@@ -198,10 +196,7 @@ void Daemon::OnClaimsUnreadable(const std::string& reason) {
 }
 
 void Daemon::OnDraStatus() {
-  auto status = std::make_shared<const DraStatus>(dra_->status());
-  RecordDra(*dra_metrics_, *dra_status_, *status);
-  dra_status_ = status;
-  metrics_.SetDra(std::move(status));
+  status_->SetDra(std::make_shared<const DraStatus>(dra_->status()));
   TrimSoon();  // a request has all devices of a slice as text
 }
 
@@ -211,9 +206,7 @@ void Daemon::ReconcileWaitingSoon() {
   reconcile_ = loop_.After(kReconcilePause, [this] {
     reconcile_ = Subscription();
     ReconcileWaiting();
-    // Removing series is too slow for the loop. A resource that has returned keeps its series.
-    servers_.Run(
-        {.work = [gone = std::exchange(ended_observers_, {})]() mutable { gone.clear(); }});
+    ended_observers_.clear();  // a resource that has returned keeps its counters
   });
 }
 
@@ -247,7 +240,7 @@ void Daemon::ApplyLive(const DaemonSpec& spec) {
   }
   spec_.api = spec.api;  // in effect through the resources
   spec_.device_metrics = spec.device_metrics;
-  metrics_.SetDeviceMetrics(spec.device_metrics);
+  status_->SetDeviceMetrics(spec.device_metrics);
 }
 
 /// Applies `specs` to the resources. A failure changes nothing.
@@ -310,7 +303,7 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
       pod_resources_,
       dra_.get(),
       scan_budget_};
-  auto observer = metrics_.AddResource(entry.spec->name);
+  auto observer = status_->AddResource(entry.spec->name);
   return std::make_unique<ResourceController>(
       deps, std::move(entry), std::make_shared<const Cancellation>(std::move(cancellation)),
       std::move(observer),
@@ -329,7 +322,7 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
           .on_registered = [this] { UpdateReadiness(); },
           // The response may be older than the loss of the socket.
           .on_kubelet_answers =
-              [this](bool answers) { metrics_.SetKubeletUp(answers && kubelet_); },
+              [this](bool answers) { status_->SetKubeletUp(answers && kubelet_); },
       });
 }
 

@@ -39,9 +39,8 @@ constexpr const char* kSupportedVersions[] = {"v1.DRAPlugin", "v1beta1.DRAPlugin
 
 /// Returns a function that reports the end of a call to the observer.
 UnaryReply::OnEnd ReportTo(std::shared_ptr<DriverObserver> observer, DriverRpc rpc) {
-  return [observer = std::move(observer), rpc](std::string_view code,
-                                               std::chrono::nanoseconds duration) {
-    observer->OnRpc(rpc, code, duration);
+  return [observer = std::move(observer), rpc](std::string_view code, std::chrono::nanoseconds) {
+    observer->OnRpc(rpc, code);
   };
 }
 

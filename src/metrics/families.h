@@ -1,68 +1,54 @@
 #pragma once
 
-#include <prometheus/counter.h>
-#include <prometheus/family.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
+#include <prometheus/metric_family.h>
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "status/driver_counters.h"
+#include "status/node_status.h"
 
 namespace patchbay {
 
-/// The metric families whose values are kept between scrapes, with their names, types and help.
-/// Families that are computed from snapshots are in device_families.h, those of the process in
-/// process_families.h.
-///
-/// Thread-safe after construction.
-struct MetricFamilies {
-  using Counters = prometheus::Family<prometheus::Counter>;
-  using Gauges = prometheus::Family<prometheus::Gauge>;
-  using Histograms = prometheus::Family<prometheus::Histogram>;
+inline constexpr auto kCounter = prometheus::MetricType::Counter;
+inline constexpr auto kGauge = prometheus::MetricType::Gauge;
+inline constexpr auto kHistogram = prometheus::MetricType::Histogram;
 
-  MetricFamilies();
+/// The series of one family, as they are added.
+class FamilySeries {
+ public:
+  using Labels = std::initializer_list<std::pair<const char*, std::string_view>>;
 
-  prometheus::Registry registry;
+  explicit FamilySeries(prometheus::MetricType type) : type_(type) {}
 
-  Gauges& build_info;
-  Gauges& config_last_reload_successful;
-  Gauges& config_last_reload_success_timestamp;
-  Counters& config_reloads;
-  Gauges& kubelet_up;
-  Counters& kubelet_restarts;
+  /// Adds a series of a counter or a gauge; labels are in alphabetical order.
+  void Add(Labels labels, double value);
+  /// Adds a series of a histogram.
+  void Add(Labels labels, const Durations& durations);
+  /// Adds the two series of a resource that differ in the label `result`.
+  void AddByResult(std::string_view resource, double success, double failure);
+  /// Returns the series, sorted by their labels.
+  std::vector<prometheus::ClientMetric> Sorted() &&;
 
-  Gauges& resource_registered;
-  Counters& registrations;
-  Gauges& list_watch_streams;
-  Counters& list_watch_updates;
-  Counters& device_health_transitions;
-  Counters& allocations;
-  Counters& allocated_units;
-  Counters& rpcs;
-  Histograms& rpc_duration;
-  Counters& discovery_scans;
-  Histograms& discovery_duration;
-  Gauges& discovery_last_success_timestamp;
-  Gauges& shared_devices;
-  Counters& probes;
-  Histograms& probe_duration;
-  Counters& hooks;
-  Histograms& hook_duration;
-  Gauges& pod_resources_up;
-
-  Gauges& api_server_up;
-  Counters& api_requests;
-  Gauges& resource_slices;
-  Counters& resource_slice_writes;
-  Counters& claim_prepares;
-  Histograms& claim_prepare_duration;
-  Counters& claim_unprepares;
-  Gauges& prepared_claims;
-  Gauges& health_streams;
-  Gauges& api_dropped_fields;
+ private:
+  const prometheus::MetricType type_;
+  std::vector<prometheus::ClientMetric> series_;
 };
 
-/// The eight upper bounds of every duration histogram, in seconds, from 0.5 ms to 10 s; for claims,
-/// to 40 s, the time limit of all hooks of a claim.
-const prometheus::Histogram::BucketBoundaries& DurationBuckets();
-const prometheus::Histogram::BucketBoundaries& ClaimDurationBuckets();
+/// A metric family: a row of the tables that follow. It has no text without series.
+struct Family {
+  const char* name;
+  prometheus::MetricType type;
+  void (*add)(const NodeStatus& node, FamilySeries& series);
+  const char* help;
+};
+
+/// The families of the node: configuration, kubelet and Dynamic Resource Allocation.
+std::span<const Family> NodeFamilies();
+/// The families with a label `resource` for device plugins.
+std::span<const Family> ResourceFamilies();
 
 }  // namespace patchbay

@@ -32,34 +32,96 @@ bool Prune(ProbeResults& probes, const Snapshot* before, const Snapshot& after) 
 
 }  // namespace
 
+StatusStore::StatusStore(NodeStatus origin, Clock clock)
+    : clock_(std::move(clock)), status_(std::move(origin)) {
+  status_.kubelet.up_changed_at = Now();
+}
+
 NodeStatus StatusStore::Read() const {
   const std::lock_guard lock(mutex_);
   return status_;
 }
 
-ResourceStatuses StatusStore::Resources() const {
-  const std::lock_guard lock(mutex_);
-  return status_.resources;
+std::shared_ptr<ResourceObserver> StatusStore::AddResource(const std::string& name) {
+  const WallTime at = Now();
+  std::shared_ptr<ResourceCounters> counters;
+  Change([&](NodeStatus& node) {
+    if (++observers_[name] == 1) {
+      node.resources[name] = {.registered_changed_at = at,
+                              .counters = std::make_shared<ResourceCounters>()};
+    }
+    counters = node.resources.at(name).counters;
+  });
+  return {new ResourceObserver(shared_from_this(), name, std::move(counters)),
+          [store = shared_from_this(), name](const ResourceObserver* observer) {
+            delete observer;
+            store->Release(name);
+          }};
 }
 
-void StatusStore::AddResource(const std::string& resource) {
-  Change([&](NodeStatus& node) { node.resources.try_emplace(resource); });
-}
-
-void StatusStore::RemoveResource(const std::string& resource) {
+void StatusStore::Release(const std::string& resource) {
   ResourceStatuses::node_type removed;  // destroys its devices after the lock
-  Change([&](NodeStatus& node) { removed = node.resources.extract(resource); });
+  Change([&](NodeStatus& node) {
+    if (--observers_.at(resource) > 0) return;
+    observers_.erase(resource);
+    removed = node.resources.extract(resource);
+  });
+}
+
+std::shared_ptr<DriverCounters> StatusStore::AddDriver() {
+  const auto counters = std::make_shared<DriverCounters>();
+  Change([&](NodeStatus& node) { node.driver = counters; });
+  return counters;
+}
+
+void StatusStore::SetKubeletUp(bool up) {
+  Change([&, at = Now()](NodeStatus& node) {
+    if (std::exchange(node.kubelet.up, up) != up) node.kubelet.up_changed_at = at;
+  });
+}
+
+void StatusStore::CountKubeletRestart() {
+  Change([](NodeStatus& node) { ++node.kubelet.restarts; });
+}
+
+void StatusStore::EnablePodResources() {
+  Change([](NodeStatus& node) { node.kubelet.uses_pod_resources = true; });
+}
+
+void StatusStore::SetPodResourcesUp(bool up) {
+  Change([&](NodeStatus& node) { node.kubelet.pod_resources_up = up; });
+}
+
+void StatusStore::SetDra(std::shared_ptr<const DraStatus> dra) {
+  Change([&](NodeStatus& node) { node.dra.swap(dra); });
+}
+
+void StatusStore::SetHiddenResources(HiddenResources hidden) {
+  auto next = std::make_shared<const HiddenResources>(std::move(hidden));
+  Change([&](NodeStatus& node) { node.hidden.swap(next); });
+}
+
+void StatusStore::SetConfigReading(ConfigReading reading) {
+  auto last = std::make_shared<const ConfigReading>(std::move(reading));
+  Change([&](NodeStatus& node) {
+    if (last->accepted) node.config.loaded_at = last->at;
+    ++(last->accepted ? node.config.accepted : node.config.rejected);
+    node.config.last.swap(last);
+  });
+}
+
+void StatusStore::SetDeviceMetrics(bool on) {
+  Change([&](NodeStatus& node) { node.device_metrics = on; });
 }
 
 std::shared_ptr<const Snapshot> StatusStore::Exchange(const std::string& resource,
-                                                      std::shared_ptr<const Snapshot> snapshot,
-                                                      WallTime at) {
+                                                      std::shared_ptr<const Snapshot> snapshot) {
   const auto newest = snapshot;
   const ResourceStatus status = Find(resource);
   const bool is_retiring = status.registration.state == RegistrationState::kRetiring;
   if (status.probes && newest && !is_retiring) {
     // Before the devices, so that a reader of these devices also has their transitions.
-    Record(TransitionsBetween(status.snapshot.get(), *newest, at));
+    Record(TransitionsBetween(status.snapshot.get(), *newest, Now()));
   }
   Change(resource, [&](ResourceStatus& changed) { changed.snapshot.swap(snapshot); });
   if (status.probes && newest && Prune(*status.probes, snapshot.get(), *newest)) Changed();

@@ -75,7 +75,7 @@ class Claims final : public ClaimService {
 
 class Observer final : public DriverObserver {
  public:
-  void OnRpc(DriverRpc, std::string_view, std::chrono::nanoseconds) override { ++calls; }
+  void OnRpc(DriverRpc, std::string_view) override { ++calls; }
   void OnHealthStreams(int open) override { streams = open; }
   void OnClaimPrepare(const std::string&, bool, std::chrono::nanoseconds) override {}
   void OnClaimUnprepare(const std::string&, bool) override {}

@@ -7,7 +7,7 @@
 #include "config/load.h"
 #include "integration/contract.h"
 #include "kubelet/plugin_server.h"
-#include "support/counting_observer.h"
+#include "support/observed_resource.h"
 #include "support/rpc_server.h"
 
 namespace patchbay::test {
@@ -110,7 +110,7 @@ TEST_P(Contract, Case34SocketPathOf107Bytes) {
   ASSERT_EQ(socket.size(), 107U);
   PluginBackend backend{.resource = kSerialName,
                         .snapshot = std::make_shared<SnapshotCell>(),
-                        .observer = std::make_shared<CountingObserver>(),
+                        .observer = test::MakeObserver(),
                         .allocation = {},
                         .lookups = {},
                         .on_stale_list = [] {}};

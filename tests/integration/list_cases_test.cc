@@ -11,7 +11,7 @@
 #include "kubelet/proto_convert.h"
 #include "rpc/grpc_init.h"
 #include "rpc/socket_file.h"
-#include "support/counting_observer.h"
+#include "support/observed_resource.h"
 #include "support/rpc_server.h"
 
 namespace patchbay::test {
@@ -83,7 +83,7 @@ TEST_P(Contract, Case25SlowReader) {
   auto server = PluginServer::Start(test::StartRpc(), tree_.path("kubelet/plugin.sock"),
                                     {.resource = kSerialName,
                                      .snapshot = cell,
-                                     .observer = std::make_shared<test::CountingObserver>(),
+                                     .observer = test::MakeObserver(),
                                      .allocation = {},
                                      .lookups = {},
                                      .on_stale_list = [] {}},

@@ -8,8 +8,8 @@
 
 #include "base/format.h"
 #include "rpc/socket_file.h"
-#include "support/counting_observer.h"
 #include "support/fake_loop.h"
+#include "support/observed_resource.h"
 #include "support/pool_hold.h"
 #include "support/rpc_server.h"
 #include "support/temp_tree.h"
@@ -42,7 +42,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
                                      "00000000", servers_made_, kubelet_identity_}};
     controller_.emplace(
         deps, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
-        std::make_shared<const Cancellation>(Cancellation::Create().value()), observer_,
+        std::make_shared<const Cancellation>(Cancellation::Create().value()), observed_.observer(),
         ResourceController::Events{.on_scanned =
                                        [this](const DirWatch::Added& added, bool changed) {
                                          moves_ += changed;
@@ -71,7 +71,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
     for (const std::string& changed : watch_->Merge(added).changed) controller_->OnChanged(changed);
   }
   void AwaitScans(int scans) {
-    ASSERT_TRUE(loop_.RunUntil([&] { return observer_->scans == scans; }));
+    ASSERT_TRUE(loop_.RunUntil([&] { return observed_.scans() == scans; }));
   }
   /// Waits until no inotify events, scans, or pauses between scans are left.
   void Settle() {
@@ -108,7 +108,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
       }).value();
   std::ostringstream log_text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
-  std::shared_ptr<test::CountingObserver> observer_ = std::make_shared<test::CountingObserver>();
+  const test::ObservedResource observed_;
   int moves_ = 0;
   int checks_asked_ = 0;  ///< requested checks of the kubelet's directory
   bool merges_watches_ = false;
@@ -128,13 +128,13 @@ TEST_F(ResourceControllerTest, CoalescesScanRequests) {
   loop_.Advance(minutes(1));  // longer than the pause after a scan
   AwaitScans(2);
   loop_.Advance(minutes(1));
-  EXPECT_EQ(observer_->scans, 2);
+  EXPECT_EQ(observed_.scans(), 2);
   EXPECT_THAT(Listed(), ElementsAre("a"));
 }
 
 TEST_F(ResourceControllerTest, ScansLessOftenDuringEventBursts) {
   const auto storm = [&](std::chrono::milliseconds length) {
-    const int before = observer_->scans;
+    const int before = observed_.scans();
     for (const auto end = loop_.Now() + length; loop_.Now() < end;) {
       controller_->Scan();
       // During a scan, every path may matter.
@@ -142,16 +142,16 @@ TEST_F(ResourceControllerTest, ScansLessOftenDuringEventBursts) {
       loop_.Advance(std::chrono::milliseconds(5));
     }
     // One scan per second, plus those of the first second, while the pause doubles.
-    EXPECT_LE(observer_->scans - before, length / std::chrono::seconds(1) + 30);
-    EXPECT_GE(observer_->scans - before, length / std::chrono::seconds(2));
+    EXPECT_LE(observed_.scans() - before, length / std::chrono::seconds(1) + 30);
+    EXPECT_GE(observed_.scans() - before, length / std::chrono::seconds(2));
   };
   storm(minutes(2));
   loop_.Advance(minutes(1));
   // Afterwards, scans are as before.
   storm(std::chrono::milliseconds(100));
-  const int before = observer_->scans;
+  const int before = observed_.scans();
   loop_.Advance(minutes(1));
-  EXPECT_LE(observer_->scans, before + 1);
+  EXPECT_LE(observed_.scans(), before + 1);
 }
 
 /// A resource with a command that takes more than a second.
@@ -185,7 +185,7 @@ TEST_F(ResourceControllerTest, IgnoresScanResultsAfterTheEnd) {
   bool ended = false;
   controller_->End([&] { ended = true; });
   ASSERT_TRUE(loop_.RunUntil([&] { return ended && !controller_->MayDependOn("/"); }));
-  EXPECT_EQ(observer_->scans, 1);
+  EXPECT_EQ(observed_.scans(), 1);
   EXPECT_THAT(Listed(), ElementsAre("a"));
   controller_->Scan();
   EXPECT_FALSE(controller_->MayDependOn("/"));
@@ -196,14 +196,15 @@ TEST_F(ResourceControllerTest, ExplainsWhyThereAreNoDevices) {
   tree_.Remove("dev/a");
   controller_->Scan();
   AwaitScans(1);
-  ASSERT_NE(observer_->explanation, nullptr);
-  ASSERT_EQ(observer_->explanation->size(), 1U);
-  EXPECT_THAT(observer_->explanation->front().lines, ElementsAre("scanned: /dev/: 0 names"));
+  ASSERT_NE(observed_.status().explanation, nullptr);
+  ASSERT_EQ(observed_.status().explanation->size(), 1U);
+  EXPECT_THAT(observed_.status().explanation->front().lines,
+              ElementsAre("scanned: /dev/: 0 names"));
   loop_.Advance(minutes(1));
   tree_.File("dev/a");
   controller_->Scan();
   AwaitScans(2);
-  EXPECT_EQ(observer_->explanation, nullptr);
+  EXPECT_EQ(observed_.status().explanation, nullptr);
 }
 
 TEST_F(ResourceControllerTest, PublishesOnlyChanges) {
@@ -213,11 +214,11 @@ TEST_F(ResourceControllerTest, PublishesOnlyChanges) {
     AwaitScans(scan);
     loop_.Advance(minutes(1));
   }
-  EXPECT_EQ(observer_->snapshots, 1);
+  EXPECT_EQ(observed_.status().snapshot->generation, 1U);
   tree_.File("dev/b");
   controller_->Scan();
   AwaitScans(4);
-  EXPECT_EQ(observer_->snapshots, 2);
+  EXPECT_EQ(observed_.status().snapshot->generation, 2U);
   EXPECT_THAT(Listed(), ElementsAre("a", "b"));
 }
 
@@ -278,17 +279,19 @@ TEST_F(ResourceControllerTest, ForgetsADeviceReleasedBeforeForgetAfter) {
 
 TEST_F(ResourceControllerTest, ReportsUnchangedUsageOnce) {
   controller_->OnHolders({});
-  EXPECT_EQ(observer_->usages, 1);  // an empty usage is reported, too
-  for (int i = 0; i < 3; ++i) controller_->OnHolders({{{"a", kPod}}});
-  EXPECT_EQ(observer_->usages, 2);
-  EXPECT_EQ(*observer_->usage, (PodUsage{{{"a", kPod}}, 1}));
+  EXPECT_NE(observed_.status().usage, nullptr);  // an empty usage is reported, too
+  controller_->OnHolders({{{"a", kPod}}});
+  const auto usage = observed_.status().usage;
+  EXPECT_EQ(*usage, (PodUsage{{{"a", kPod}}, 1}));
+  controller_->OnHolders({{{"a", kPod}}});
+  EXPECT_EQ(observed_.status().usage, usage);
   // The host has not been scanned yet; usage alone does not list a device.
   loop_.Advance(minutes(60));
-  EXPECT_EQ(observer_->snapshots, 0);
+  EXPECT_EQ(observed_.status().snapshot, nullptr);
   bool ended = false;
   controller_->End([&] { ended = true; });
   controller_->OnHolders({});
-  EXPECT_EQ(observer_->usages, 2);
+  EXPECT_EQ(observed_.status().usage, usage);
   ASSERT_TRUE(loop_.RunUntil([&] { return ended; }));
 }
 
@@ -367,7 +370,7 @@ TEST_F(ResourceControllerTest, KubeletNotYetDetectedIsNotAFailure) {
   controller_->OnKubelet(1);
   ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=stopping"); }));
   EXPECT_EQ(checks_asked_, 2) << "one for the new socket, one to detect the kubelet";
-  EXPECT_EQ(observer_->registrations, 0);
+  EXPECT_EQ(observed_.registrations(), 0);
   EXPECT_THAT(log_text_.str(), testing::Not(testing::HasSubstr("does not answer")));
   kubelet_identity_ = SocketIdentity(tree_.path("kubelet/kubelet.sock")).value();
   controller_->OnKubelet(2);
@@ -493,7 +496,7 @@ TEST_F(ProbedResourceTest, HealthFollowsTheProbe) {
   EXPECT_THAT(Listed(), ElementsAre("a", "b"));
   Probe();
   EXPECT_THAT(Listed(), ElementsAre("a", "b"));
-  EXPECT_EQ(observer_->snapshots, 1);
+  EXPECT_EQ(observed_.status().snapshot->generation, 1U);
   tree_.File("sys/state/b", "no link\n");
   Probe();
   EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
@@ -527,7 +530,7 @@ TEST_F(ProbedResourceTest, ProbesAReturnedDeviceImmediately) {
   loop_.Advance(std::chrono::seconds(1));
   Probe();
   EXPECT_EQ(ReasonOf(1), "/dev/b no longer exists");
-  const int before = observer_->probes;
+  const int before = observed_.probes();
   tree_.File("sys/state/b", "ok");
   tree_.File("dev/b");
   controller_->Scan();
@@ -535,7 +538,7 @@ TEST_F(ProbedResourceTest, ProbesAReturnedDeviceImmediately) {
   // The result of the last probe stays in force until the next one, which is due at once.
   EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
   loop_.Advance({});
-  ASSERT_TRUE(loop_.RunUntil([&] { return observer_->probes > before; }));
+  ASSERT_TRUE(loop_.RunUntil([&] { return observed_.probes() > before; }));
   loop_.Advance(std::chrono::seconds(1));
   EXPECT_THAT(Listed(), ElementsAre("a", "b"));
 }
@@ -556,13 +559,14 @@ TEST_F(ProbedResourceTest, CoalescesManyHealthChangesIntoFewLists) {
   controller_->Scan();
   AwaitScans(3);
   // All devices are back and are probed at once.
-  const int probes = observer_->probes, snapshots = observer_->snapshots;
+  const int probes = observed_.probes();
+  const std::uint64_t generation = controller_->snapshot()->generation;
   loop_.Advance({});
-  ASSERT_TRUE(loop_.RunUntil([&] { return observer_->probes == probes + 200; }));
+  ASSERT_TRUE(loop_.RunUntil([&] { return observed_.probes() == probes + 200; }));
   loop_.Advance(std::chrono::seconds(1));
   EXPECT_EQ(Listed().size(), 200U);
   for (const std::string& device : Listed()) EXPECT_TRUE(device.ends_with("!")) << device;
-  EXPECT_LE(observer_->snapshots, snapshots + 2);
+  EXPECT_LE(controller_->snapshot()->generation, generation + 2);
 }
 
 TEST_F(ProbedResourceTest, DoesNotProbeAfterTheEnd) {
@@ -574,7 +578,7 @@ TEST_F(ProbedResourceTest, DoesNotProbeAfterTheEnd) {
   ASSERT_TRUE(loop_.RunUntil([&] { return ended; }));
   loop_.Advance(minutes(1));
   loop_.RunPosted();
-  EXPECT_EQ(observer_->probes, 0);
+  EXPECT_EQ(observed_.probes(), 0);
 }
 
 /// Devices are Unhealthy until the first probe.

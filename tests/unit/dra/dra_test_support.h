@@ -73,7 +73,7 @@ class TestDriver {
 /// Records the events of a driver as text, in order.
 class RecordingDriverObserver : public DriverObserver {
  public:
-  void OnRpc(DriverRpc rpc, std::string_view code, std::chrono::nanoseconds) override {
+  void OnRpc(DriverRpc rpc, std::string_view code) override {
     Record(Format("{} {}", Name(rpc), code));
   }
   void OnHealthStreams(int open) override { Record(Format("{} streams", open)); }

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/escape.h"
-#include "metrics/metrics.h"
+#include "status/status_store.h"
 
 namespace patchbay {
 namespace {
@@ -39,16 +39,17 @@ class StatusJsonTest : public testing::Test {
     return snapshot;
   }
 
-  std::string Text() const { return StatusJson(metrics_.Now(), kThen); }
+  std::string Text() const { return StatusJson(status_->Read(), kThen); }
   json Status() const { return json::parse(Text()); }
 
   WallTime now_ = kThen;
-  Metrics metrics_{{.version = "1.2.3",
-                    .revision = "abc",
-                    .node_name = "rack-1",
-                    .config = "/etc/patchbay",
-                    .kubelet_socket = "/k/kubelet.sock",
-                    .now = [this] { return now_; }}};
+  const std::shared_ptr<StatusStore> status_ =
+      std::make_shared<StatusStore>(NodeStatus{.version = "1.2.3",
+                                               .revision = "abc",
+                                               .node_name = "rack-1",
+                                               .config = {"/etc/patchbay"},
+                                               .kubelet = {.socket = "/k/kubelet.sock"}},
+                                    [this] { return now_; });
 };
 
 TEST_F(StatusJsonTest, ContainsTheProcess) {
@@ -67,23 +68,23 @@ TEST_F(StatusJsonTest, ContainsTheProcess) {
   EXPECT_EQ(status["resources"], json::array());
   EXPECT_EQ(status["hidden_resources"], json::array());
   EXPECT_EQ(status["transitions"], json::array());
-  metrics_.SetKubeletUp(true);
-  metrics_.CountKubeletRestart();
-  metrics_.SetPodResourcesUp(false);
+  status_->SetKubeletUp(true);
+  status_->CountKubeletRestart();
+  status_->SetPodResourcesUp(false);
   now_ = kThen + seconds(9);
-  metrics_.SetKubeletUp(true);  // again: unchanged
+  status_->SetKubeletUp(true);  // again: unchanged
   status = Status();
   EXPECT_EQ(status["kubelet"]["up"], true);
   EXPECT_EQ(status["kubelet"]["up_changed_at"], "2023-11-14T22:13:20.250Z");
   EXPECT_EQ(status["kubelet"]["restarts"], 1);
   EXPECT_EQ(status["kubelet"]["pod_resources_up"], false);
-  metrics_.SetKubeletUp(false);
+  status_->SetKubeletUp(false);
   EXPECT_EQ(Status()["kubelet"]["up_changed_at"], "2023-11-14T22:13:29.250Z");
 }
 
 TEST_F(StatusJsonTest, KeepsTheActiveConfigAfterAFailedReload) {
-  metrics_.SetConfigReading({true, kThen, "", {}});
-  metrics_.SetConfigReading(
+  status_->SetConfigReading({true, kThen, "", {}});
+  status_->SetConfigReading(
       {false,
        kThen + seconds(1),
        "the configuration has errors",
@@ -104,14 +105,14 @@ TEST_F(StatusJsonTest, KeepsTheActiveConfigAfterAFailedReload) {
 }
 
 TEST_F(StatusJsonTest, CountsOmittedDiagnostics) {
-  metrics_.SetConfigReading({false, kThen, "", std::vector<Diagnostic>(250)});
+  status_->SetConfigReading({false, kThen, "", std::vector<Diagnostic>(250)});
   const json config = Status()["config"];
   EXPECT_EQ(config["diagnostics"].size(), 100u);
   EXPECT_EQ(config["diagnostics_left_out"], 150);
 }
 
 TEST_F(StatusJsonTest, ContainsAResourceBeforeTheFirstScan) {
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   const json resource = Status()["resources"][0];
   EXPECT_EQ(resource["state"], "waiting");
   EXPECT_EQ(resource["state_reason"], "the first scan of the host has not completed");
@@ -122,7 +123,7 @@ TEST_F(StatusJsonTest, ContainsAResourceBeforeTheFirstScan) {
 }
 
 TEST_F(StatusJsonTest, ContainsEveryFieldOfADevice) {
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   observer->OnScan(milliseconds(2), true);
   observer->OnSnapshot(
       SnapshotWith({"c0", "c1"}, {{"/dev/c9", RejectReason::kDanglingLink, "it"}}));
@@ -167,7 +168,7 @@ TEST_F(StatusJsonTest, ContainsEveryFieldOfADevice) {
 }
 
 TEST_F(StatusJsonTest, ContainsWhenTheRegistrationChanged) {
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   const auto changed = [&] { return Status()["resources"][0]["registered_changed_at"]; };
   EXPECT_EQ(changed(), "2023-11-14T22:13:20.250Z");
   now_ += seconds(1);
@@ -183,7 +184,7 @@ TEST_F(StatusJsonTest, ContainsWhenTheRegistrationChanged) {
 }
 
 TEST_F(StatusJsonTest, ContainsTheSettingsOfAProbe) {
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   const auto probe_of = [&](std::optional<ProbeSpec> probe) {
     auto snapshot = std::make_shared<Snapshot>(*SnapshotWith({"c0"}));
     auto spec = std::make_shared<ResourceSpec>(*snapshot->spec);
@@ -221,7 +222,7 @@ TEST_F(StatusJsonTest, ContainsTheSettingsOfAProbe) {
 }
 
 TEST_F(StatusJsonTest, ExplainsAResourceOnlyWhileItHasNoDevices) {
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   observer->OnSnapshot(SnapshotWith({}));
   observer->OnExplanation(std::make_shared<const MatchSummaries>(MatchSummaries{
       {R"(path = "/dev/c*")", {"scanned: /dev/: 3 names, none of them matches c*"}}}));
@@ -236,16 +237,16 @@ TEST_F(StatusJsonTest, ExplainsAResourceOnlyWhileItHasNoDevices) {
 }
 
 TEST_F(StatusJsonTest, ContainsHiddenResources) {
-  metrics_.SetHiddenResources({{"example.com/lab", "of the lab", {"lab-*", "desk"}}});
+  status_->SetHiddenResources({{"example.com/lab", "of the lab", {"lab-*", "desk"}}});
   EXPECT_EQ(Status()["hidden_resources"], json::array({{{"name", "example.com/lab"},
                                                         {"description", "of the lab"},
                                                         {"on_nodes", {"lab-*", "desk"}}}}));
-  metrics_.SetHiddenResources({});
+  status_->SetHiddenResources({});
   EXPECT_EQ(Status()["hidden_resources"], json::array());
 }
 
 TEST_F(StatusJsonTest, ContainsTransitionsNewestFirst) {
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   observer->OnSnapshot(SnapshotWith({}));
   observer->OnSnapshot(SnapshotWith({"c0"}));
   now_ += seconds(1);
@@ -268,7 +269,7 @@ TEST_F(StatusJsonTest, ContainsTransitionsNewestFirst) {
 }
 
 TEST_F(StatusJsonTest, HasNoDraWithoutResourcesOfIt) {
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   const json status = Status();
   EXPECT_TRUE(status.contains("dra"));
   EXPECT_EQ(status["dra"], nullptr);
@@ -278,8 +279,8 @@ TEST_F(StatusJsonTest, HasNoDraWithoutResourcesOfIt) {
 }
 
 TEST_F(StatusJsonTest, ContainsDraOfTheNodeAndItsResources) {
-  const auto card = metrics_.AddResource("example.com/card");  // not scanned yet
-  const auto plain = metrics_.AddResource("example.com/plain");
+  const auto card = status_->AddResource("example.com/card");  // not scanned yet
+  const auto plain = status_->AddResource("example.com/plain");
   DraStatus dra{.driver = "patchbay.dev",
                 .registered = true,
                 .registration_error = "no",
@@ -297,7 +298,7 @@ TEST_F(StatusJsonTest, ContainsDraOfTheNodeAndItsResources) {
                                        .taints = {{"c0", "patchbay.dev/gone:NoExecute"}},
                                        .problems = std::vector<std::string>(102, "c1: too long")};
   dra.claims.push_back({"u-1", "lab", "meter", {{"example.com/card", "c0", "port", true}}});
-  metrics_.SetDra(std::make_shared<const DraStatus>(dra));
+  status_->SetDra(std::make_shared<const DraStatus>(dra));
   const json status = Status();
   EXPECT_EQ(status["dra"], json::parse(R"({
     "driver": "patchbay.dev", "registered": true, "registration_error": "no",
@@ -320,18 +321,18 @@ TEST_F(StatusJsonTest, ContainsDraOfTheNodeAndItsResources) {
 
 TEST_F(StatusJsonTest, IsValidForHostileBytes) {
   const std::string hostile = "\xff\xc3</script>\"\\\n\t\x01\u2028";
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   observer->OnSnapshot(SnapshotWith({hostile}, {{hostile, RejectReason::kBadName, hostile}}));
   observer->OnRegistrationStatus({RegistrationState::kRetrying, hostile});
   observer->OnProbe(hostile, {.result = ProbeResult::kFailure, .reason = hostile});
   observer->OnUsage(
       std::make_shared<const PodUsage>(PodUsage{{{hostile, {{hostile, hostile, hostile}}}}, 1}));
-  metrics_.SetConfigReading(
+  status_->SetConfigReading(
       {false, kThen, hostile, {{Severity::kError, "x", {hostile, 1, 1}, hostile, hostile}}});
   observer->OnSnapshot(SnapshotWith({}));  // a transition
   observer->OnExplanation(
       std::make_shared<const MatchSummaries>(MatchSummaries{{hostile, {hostile}}}));
-  metrics_.SetHiddenResources({{hostile, hostile, {hostile}}});
+  status_->SetHiddenResources({{hostile, hostile, {hostile}}});
   const std::string text = Text();
   EXPECT_EQ(json::parse(text)["transitions"].size(), 1u);
   EXPECT_TRUE(json::accept(text));
@@ -340,17 +341,17 @@ TEST_F(StatusJsonTest, IsValidForHostileBytes) {
 }
 
 TEST_F(StatusJsonTest, ForgetsProbesOfUnlistedDevices) {
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   observer->OnSnapshot(SnapshotWith({"c0", "c1"}));
   for (const char* id : {"c0", "c1"}) observer->OnProbe(id, {.result = ProbeResult::kSuccess});
   observer->OnSnapshot(SnapshotWith({"c0"}));
-  const auto probes = metrics_.Now().resources.at("example.com/card").probes;
+  const auto probes = status_->Read().resources.at("example.com/card").probes;
   EXPECT_TRUE(probes->Find("c0"));
   EXPECT_FALSE(probes->Find("c1"));
 }
 
 TEST_F(StatusJsonTest, ForgetsProbesOfReplacedDevices) {
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   const auto before = SnapshotWith({"c0", "c1"});
   observer->OnSnapshot(before);
   for (const char* id : {"c0", "c1"}) observer->OnProbe(id, {.result = ProbeResult::kSuccess});
@@ -359,13 +360,13 @@ TEST_F(StatusJsonTest, ForgetsProbesOfReplacedDevices) {
   other->nodes[0].real_path = "/dev/elsewhere";
   after->devices[1].device = other;
   observer->OnSnapshot(after);
-  const auto probes = metrics_.Now().resources.at("example.com/card").probes;
+  const auto probes = status_->Read().resources.at("example.com/card").probes;
   EXPECT_TRUE(probes->Find("c0"));
   EXPECT_FALSE(probes->Find("c1"));
 }
 
 TEST_F(StatusJsonTest, ForgetsProbesOfAResourceWithoutProbe) {
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   const auto before = SnapshotWith({"c0"});
   observer->OnSnapshot(before);
   observer->OnProbe("c0", {.result = ProbeResult::kSuccess});
@@ -378,13 +379,13 @@ TEST_F(StatusJsonTest, ForgetsProbesOfAResourceWithoutProbe) {
 }
 
 TEST_F(StatusJsonTest, IncrementsTheSerialWithEveryChange) {
-  std::uint64_t last = metrics_.Now().serial;
+  std::uint64_t last = status_->Read().serial;
   const auto expect_more = [&](const char* what) {
-    const std::uint64_t now = metrics_.Now().serial;
+    const std::uint64_t now = status_->Read().serial;
     EXPECT_GT(now, last) << what;
     last = now;
   };
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   expect_more("AddResource");
   observer->OnSnapshot(SnapshotWith({"c0"}));
   expect_more("OnSnapshot");
@@ -394,18 +395,18 @@ TEST_F(StatusJsonTest, IncrementsTheSerialWithEveryChange) {
   expect_more("OnUsage");
   observer->OnRegistrationStatus({});
   expect_more("OnRegistrationStatus");
-  metrics_.SetConfigReading({});
+  status_->SetConfigReading({});
   expect_more("SetConfigReading");
-  EXPECT_EQ(metrics_.Now().serial, last);
+  EXPECT_EQ(status_->Read().serial, last);
 }
 
 TEST_F(StatusJsonTest, CanBeRenderedDuringChanges) {
-  const auto observer = metrics_.AddResource("example.com/card");
+  const auto observer = status_->AddResource("example.com/card");
   std::thread writer([&] {
     for (int i = 0; i < 300; ++i) {
       observer->OnSnapshot(i % 2 == 0 ? SnapshotWith({"c0", "c1"}) : SnapshotWith({"c0"}));
       observer->OnProbe(i % 3 == 0 ? "c0" : "c1", {.result = ProbeResult::kSuccess});
-      const auto other = metrics_.AddResource("example.com/other");
+      const auto other = status_->AddResource("example.com/other");
     }
   });
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(json::accept(Text()));

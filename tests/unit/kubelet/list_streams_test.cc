@@ -11,7 +11,7 @@
 #include "base/format.h"
 #include "deviceplugin.grpc.pb.h"
 #include "kubelet/plugin_server.h"
-#include "support/counting_observer.h"
+#include "support/observed_resource.h"
 #include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
@@ -19,7 +19,6 @@ namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
-using test::CountingObserver;
 using test::TempTree;
 using testing::Each;
 using testing::ElementsAre;
@@ -74,7 +73,7 @@ class ListStreamsTest : public testing::Test {
   ListStreamsTest() {
     PluginBackend backend;
     backend.snapshot = cell_;
-    backend.observer = std::make_shared<CountingObserver>();
+    backend.observer = test::MakeObserver();
     backend.on_refused = [this](const char* what, const std::string& reason) {
       const std::lock_guard lock(mutex_);
       refused_.push_back(Format("{}: {}", what, reason));

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "plugin_test_support.h"
-#include "support/counting_observer.h"
+#include "support/observed_resource.h"
 #include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
@@ -29,7 +29,7 @@ class PluginServerTest : public testing::Test {
     cell->Set(
         std::make_shared<const Snapshot>(Snapshot{std::make_shared<ResourceSpec>(), 1, {}, {}}));
     backend.snapshot = cell;
-    backend.observer = std::make_shared<test::CountingObserver>();
+    backend.observer = test::MakeObserver();
     return PluginServer::Start(rpc_, socket, backend, [](int, bool) {});
   }
   static grpc::Status Call(v1beta1::DevicePlugin::Stub& stub) {

@@ -15,7 +15,7 @@
 
 #include "kubelet/plugin_server.h"
 #include "plugin_test_support.h"
-#include "support/counting_observer.h"
+#include "support/observed_resource.h"
 #include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
@@ -33,7 +33,7 @@ class PluginServiceTest : public testing::Test {
     PluginBackend backend;
     backend.resource = "example.com/serial";
     backend.snapshot = cell_;
-    backend.observer = std::make_shared<test::CountingObserver>();
+    backend.observer = test::MakeObserver();
     backend.allocation = {HostRoot(tree_.path()), "node-1"};
     backend.on_stale_list = [this] { ++stale_; };
     backend.on_refused = [this](const char* what, const std::string& reason) {

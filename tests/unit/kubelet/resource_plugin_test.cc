@@ -17,8 +17,8 @@
 #include "deviceplugin.grpc.pb.h"
 #include "rpc/socket_file.h"
 #include "sim/kubelet/kubelet_sim.h"
-#include "support/counting_observer.h"
 #include "support/fake_loop.h"
+#include "support/observed_resource.h"
 #include "support/rpc_server.h"
 #include "support/temp_tree.h"
 
@@ -43,7 +43,7 @@ class ResourcePluginTest : public testing::Test {
         ResourcePlugin::Dependencies{loop_, pool_, test::StartRpc(), log_,
                                      AllocationHost{HostRoot(), "node-1"}, kubelet_->directory(),
                                      "00000000", servers_, kubelet_identity_},
-        kName, observer_, nullptr, std::make_shared<const DeviceUsage>(),
+        kName, observed_.observer(), nullptr, std::make_shared<const DeviceUsage>(),
         ResourcePlugin::Events{.on_stale = [this] { ++stale_; },
                                .check_directory = [] {},
                                .on_registered =
@@ -93,8 +93,7 @@ class ResourcePluginTest : public testing::Test {
   Log log_{LogLevel::kDebug, LogFormat::kText, text_};
   std::unique_ptr<KubeletSim> kubelet_;
   std::string kubelet_identity_;
-  const std::shared_ptr<test::CountingObserver> observer_ =
-      std::make_shared<test::CountingObserver>();
+  const test::ObservedResource observed_;
   std::uint64_t servers_ = 0;
   std::uint64_t generation_ = 0;
   int stale_ = 0;
@@ -117,7 +116,7 @@ TEST_F(ResourcePluginTest, RegistersAndListsItsDevices) {
   ASSERT_TRUE(AwaitRegistered()) << text_.str();
   EXPECT_TRUE(AwaitListed({"a", "b"}));
   EXPECT_THAT(events_, ElementsAre("registered"));
-  EXPECT_EQ(observer_->registrations, 1);
+  EXPECT_EQ(observed_.registrations(), 1);
 }
 
 TEST_F(ResourcePluginTest, SendsTheListAgainWhenItChanges) {

@@ -4,25 +4,31 @@
 
 #include <fstream>
 #include <map>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <string>
 
-#include "metrics/metrics.h"
+#include "metrics/metrics_text.h"
+#include "status/status_store.h"
 
 namespace patchbay::test {
 
-/// Returns options whose clock stands still.
-inline Metrics::Options Options(bool device_metrics = true) {
-  return {.version = "1.2.3", .revision = "abc", .device_metrics = device_metrics, .now = [] {
-            return std::chrono::system_clock::time_point(std::chrono::seconds(1700000000));
-          }};
+/// Returns a status whose clock stands still.
+inline std::shared_ptr<StatusStore> MakeStatus(bool device_metrics = true) {
+  return std::make_shared<StatusStore>(
+      NodeStatus{.version = "1.2.3", .revision = "abc", .device_metrics = device_metrics},
+      [] { return std::chrono::system_clock::time_point(std::chrono::seconds(1700000000)); });
+}
+
+inline std::string TextOf(const std::shared_ptr<StatusStore>& status) {
+  return MetricsText(status->Read(), 0);
 }
 
 /// Returns the samples of a scrape: `name{labels}` and the value as text.
-inline std::map<std::string, std::string> Samples(const Metrics& metrics) {
+inline std::map<std::string, std::string> Samples(const std::shared_ptr<StatusStore>& status) {
   std::map<std::string, std::string> samples;
-  std::istringstream text(metrics.Text());
+  std::istringstream text(TextOf(status));
   for (std::string line; std::getline(text, line);) {
     if (line.starts_with('#')) continue;
     const std::size_t space = line.rfind(' ');
@@ -34,10 +40,10 @@ inline std::map<std::string, std::string> Samples(const Metrics& metrics) {
 
 /// Returns the families of a scrape: `name type label,label`; the labels are those of any of its
 /// samples.
-inline std::set<std::string> MetricFamilies(const Metrics& metrics) {
+inline std::set<std::string> MetricFamilies(const std::shared_ptr<StatusStore>& status) {
   std::map<std::string, std::string> types;
   std::map<std::string, std::set<std::string>> labels;
-  std::istringstream text(metrics.Text());
+  std::istringstream text(TextOf(status));
   std::string family;
   for (std::string line; std::getline(text, line);) {
     std::istringstream words(line);

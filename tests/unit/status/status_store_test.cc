@@ -32,149 +32,155 @@ class StatusStoreTest : public testing::Test {
   static LastProbe Probe(const std::string& message) {
     return {.at = {}, .took = {}, .result = ProbeResult::kSuccess, .message = message};
   }
-  ResourceStatus Resource() const { return store_.Read().resources.at(kResource); }
+  ResourceStatus Resource() const { return store_->Read().resources.at(kResource); }
   bool HasProbe(const std::string& device) const {
     return Resource().probes->Find(device).has_value();
   }
 
-  StatusStore store_{NodeStatus{.version = "1.2.3"}};
+  /// Adds the resource for the duration of the test.
+  void Add() { observer_ = store_->AddResource(kResource); }
+
+  const std::shared_ptr<StatusStore> store_ =
+      std::make_shared<StatusStore>(NodeStatus{.version = "1.2.3"}, [] { return kNow; });
+  std::shared_ptr<ResourceObserver> observer_;
 };
 
 TEST_F(StatusStoreTest, KeepsItsInitialFields) {
-  EXPECT_EQ(store_.Read().version, "1.2.3");
-  EXPECT_TRUE(store_.Resources().empty());
+  EXPECT_EQ(store_->Read().version, "1.2.3");
+  EXPECT_TRUE(store_->Read().resources.empty());
 }
 
 TEST_F(StatusStoreTest, EveryChangeIncreasesTheSerial) {
-  std::uint64_t serial = store_.Read().serial;
+  std::uint64_t serial = store_->Read().serial;
   const auto expect_newer = [&](const char* change) {
-    EXPECT_GT(store_.Read().serial, serial) << change;
-    serial = store_.Read().serial;
+    EXPECT_GT(store_->Read().serial, serial) << change;
+    serial = store_->Read().serial;
   };
-  store_.AddResource(kResource);
+  Add();
   expect_newer("AddResource");
-  store_.Exchange(kResource, SnapshotOf({"a"}), kNow);
+  store_->Exchange(kResource, SnapshotOf({"a"}));
   expect_newer("Exchange");
-  store_.SetProbe(kResource, "a", Probe("ok"));
+  store_->SetProbe(kResource, "a", Probe("ok"));
   expect_newer("SetProbe");
-  store_.Change(kResource, [](ResourceStatus& status) { status.streams = 1; });
+  store_->Change(kResource, [](ResourceStatus& status) { status.streams = 1; });
   expect_newer("Change of a resource");
-  store_.Change([](NodeStatus& node) { node.kubelet.up = true; });
+  store_->SetKubeletUp(true);
   expect_newer("Change of the node");
-  store_.RemoveResource(kResource);
+  observer_.reset();
   expect_newer("RemoveResource");
 }
 
 TEST_F(StatusStoreTest, ReadersKeepTheirCopy) {
-  store_.AddResource(kResource);
-  const NodeStatus before = store_.Read();
-  store_.Change(kResource, [](ResourceStatus& status) { status.streams = 2; });
-  store_.RemoveResource(kResource);
+  Add();
+  const NodeStatus before = store_->Read();
+  store_->Change(kResource, [](ResourceStatus& status) { status.streams = 2; });
+  observer_.reset();
   EXPECT_EQ(before.resources.at(kResource).streams, 0);
 }
 
 TEST_F(StatusStoreTest, ExchangeReturnsThePreviousSnapshot) {
-  store_.AddResource(kResource);
+  Add();
   const auto first = SnapshotOf({"a"}), second = SnapshotOf({"b"});
-  EXPECT_EQ(store_.Exchange(kResource, first, kNow), nullptr);
-  EXPECT_EQ(store_.Exchange(kResource, second, kNow), first);
+  EXPECT_EQ(store_->Exchange(kResource, first), nullptr);
+  EXPECT_EQ(store_->Exchange(kResource, second), first);
   EXPECT_EQ(Resource().snapshot, second);
 }
 
 TEST_F(StatusStoreTest, ForgetsProbeResultsOfRemovedOrReplacedDevices) {
-  store_.AddResource(kResource);
-  store_.Exchange(kResource, SnapshotOf({"a", "b"}), kNow);
-  store_.SetProbe(kResource, "a", Probe("a is fine"));
-  store_.SetProbe(kResource, "b", Probe("b is fine"));
-  store_.Exchange(kResource, SnapshotOf({"a"}), kNow);
+  Add();
+  store_->Exchange(kResource, SnapshotOf({"a", "b"}));
+  store_->SetProbe(kResource, "a", Probe("a is fine"));
+  store_->SetProbe(kResource, "b", Probe("b is fine"));
+  store_->Exchange(kResource, SnapshotOf({"a"}));
   EXPECT_TRUE(HasProbe("a"));
   EXPECT_FALSE(HasProbe("b"));
-  store_.Exchange(kResource, SnapshotOf({"a"}, true, "/dev/other"), kNow);
+  store_->Exchange(kResource, SnapshotOf({"a"}, true, "/dev/other"));
   EXPECT_FALSE(HasProbe("a")) << "another device with the same ID";
 }
 
 TEST_F(StatusStoreTest, ForgetsProbeResultsWhenTheProbeIsRemoved) {
-  store_.AddResource(kResource);
-  store_.Exchange(kResource, SnapshotOf({"a"}), kNow);
-  store_.SetProbe(kResource, "a", Probe("fine"));
-  store_.Exchange(kResource, SnapshotOf({"a"}, /*probed=*/false), kNow);
+  Add();
+  store_->Exchange(kResource, SnapshotOf({"a"}));
+  store_->SetProbe(kResource, "a", Probe("fine"));
+  store_->Exchange(kResource, SnapshotOf({"a"}, /*probed=*/false));
   EXPECT_FALSE(HasProbe("a"));
 }
 
 TEST_F(StatusStoreTest, KeepsTheNextProbeOfAListedDevice) {
   const auto next = [&](const char* device) { return Resource().probes->Next(device); };
-  store_.AddResource(kResource);
-  for (const char* id : {"a", "b"}) store_.SetNextProbe(kResource, id, kNow);
-  store_.Exchange(kResource, SnapshotOf({"a", "b"}), kNow);
+  Add();
+  for (const char* id : {"a", "b"}) store_->SetNextProbe(kResource, id, kNow);
+  store_->Exchange(kResource, SnapshotOf({"a", "b"}));
   EXPECT_EQ(next("a"), kNow);
   EXPECT_EQ(next("c"), std::nullopt);
   // A replaced device is probed at once, which was scheduled before it is listed.
-  store_.SetNextProbe(kResource, "a", kNow + std::chrono::seconds(1));
-  store_.Exchange(kResource, SnapshotOf({"a"}, true, "/dev/other"), kNow);
+  store_->SetNextProbe(kResource, "a", kNow + std::chrono::seconds(1));
+  store_->Exchange(kResource, SnapshotOf({"a"}, true, "/dev/other"));
   EXPECT_EQ(next("a"), kNow + std::chrono::seconds(1));
   EXPECT_EQ(next("b"), std::nullopt);
-  store_.SetNextProbe(kResource, "a", std::nullopt);
+  store_->SetNextProbe(kResource, "a", std::nullopt);
   EXPECT_EQ(next("a"), std::nullopt);
 }
 
 TEST_F(StatusStoreTest, RecordsTransitionsOfAllResources) {
-  EXPECT_EQ(store_.Read().transitions, nullptr);
+  EXPECT_EQ(store_->Read().transitions, nullptr);
+  std::vector<std::shared_ptr<ResourceObserver>> observers;
   for (const char* name : {"example.com/a", "example.com/b"}) {
-    store_.AddResource(name);
-    store_.Exchange(name, SnapshotOf({}), kNow);
-    store_.Exchange(name, SnapshotOf({"x"}), kNow);
+    observers.push_back(store_->AddResource(name));
+    store_->Exchange(name, SnapshotOf({}));
+    store_->Exchange(name, SnapshotOf({"x"}));
   }
-  const NodeStatus before = store_.Read();
+  const NodeStatus before = store_->Read();
   ASSERT_EQ(before.transitions->size(), 2U);
-  store_.Exchange("example.com/a", SnapshotOf({}), kNow);
+  store_->Exchange("example.com/a", SnapshotOf({}));
   EXPECT_EQ(before.transitions->size(), 2U) << "the copy of a reader changed";
-  EXPECT_EQ(store_.Read().transitions->size(), 3U);
-  store_.RemoveResource("example.com/a");
-  EXPECT_EQ(store_.Read().transitions->size(), 3U);
+  EXPECT_EQ(store_->Read().transitions->size(), 3U);
+  observers.clear();
+  EXPECT_EQ(store_->Read().transitions->size(), 3U);
 }
 
 TEST_F(StatusStoreTest, RemovingAResourceIsNoTransitionOfItsDevices) {
-  store_.AddResource(kResource);
-  store_.Exchange(kResource, SnapshotOf({"a"}), kNow);
-  store_.Change(kResource, [](ResourceStatus& status) {
+  Add();
+  store_->Exchange(kResource, SnapshotOf({"a"}));
+  store_->Change(kResource, [](ResourceStatus& status) {
     status.registration.state = RegistrationState::kRetiring;
   });
-  store_.Exchange(kResource, SnapshotOf({}), kNow);
-  EXPECT_EQ(store_.Read().transitions, nullptr);
+  store_->Exchange(kResource, SnapshotOf({}));
+  EXPECT_EQ(store_->Read().transitions, nullptr);
 }
 
 TEST_F(StatusStoreTest, MemoryIsBoundedUnderChurn) {
-  store_.AddResource(kResource);
+  Add();
   for (int i = 0; i < 1000; ++i) {
     const std::string id = std::to_string(i);
-    store_.SetNextProbe(kResource, id, kNow);
-    store_.Exchange(kResource, SnapshotOf({id}), kNow);
-    store_.SetProbe(kResource, id, Probe("fine"));
-    store_.Exchange(kResource, SnapshotOf({}), kNow);
+    store_->SetNextProbe(kResource, id, kNow);
+    store_->Exchange(kResource, SnapshotOf({id}));
+    store_->SetProbe(kResource, id, Probe("fine"));
+    store_->Exchange(kResource, SnapshotOf({}));
     // The probe of a device that was removed meanwhile ends late.
-    store_.SetProbe(kResource, id, Probe("late"));
+    store_->SetProbe(kResource, id, Probe("late"));
     EXPECT_FALSE(HasProbe(id));
   }
-  EXPECT_EQ(store_.Read().transitions->size(), kMaxTransitions);
+  EXPECT_EQ(store_->Read().transitions->size(), kMaxTransitions);
 }
 
 TEST_F(StatusStoreTest, IgnoresResourcesThatWereNotAdded) {
-  store_.SetProbe(kResource, "a", Probe("fine"));
-  store_.Change(kResource, [](ResourceStatus&) { FAIL() << "there is no such resource"; });
-  EXPECT_EQ(store_.Exchange(kResource, nullptr, kNow), nullptr);
-  EXPECT_TRUE(store_.Resources().empty());
+  store_->SetProbe(kResource, "a", Probe("fine"));
+  store_->Change(kResource, [](ResourceStatus&) { FAIL() << "there is no such resource"; });
+  EXPECT_EQ(store_->Exchange(kResource, nullptr), nullptr);
+  EXPECT_TRUE(store_->Read().resources.empty());
 }
 
 TEST_F(StatusStoreTest, IsThreadSafe) {
-  store_.AddResource(kResource);
+  Add();
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 100; ++i) {
-        store_.Change(kResource, [](ResourceStatus& status) { ++status.streams; });
-        store_.SetProbe(kResource, std::to_string(t), Probe("fine"));
-        store_.Exchange(kResource, SnapshotOf({"a"}), kNow);
-        EXPECT_EQ(store_.Read().resources.size(), 1U);
+        store_->Change(kResource, [](ResourceStatus& status) { ++status.streams; });
+        store_->SetProbe(kResource, std::to_string(t), Probe("fine"));
+        store_->Exchange(kResource, SnapshotOf({"a"}));
+        EXPECT_EQ(store_->Read().resources.size(), 1U);
       }
     });
   }

@@ -1,4 +1,4 @@
-#include "metrics/metrics.h"
+#include "metrics/metrics_text.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -17,9 +17,10 @@ namespace patchbay {
 namespace {
 
 using test::Golden;
+using test::MakeStatus;
 using test::MetricFamilies;
-using test::Options;
 using test::Samples;
+using test::TextOf;
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -46,34 +47,34 @@ std::shared_ptr<const Snapshot> SnapshotOf(std::vector<ListedDevice> devices, in
 }
 
 TEST(Metrics, HasTheFamiliesOfTheGoldenFile) {
-  Metrics metrics(Options());
-  EXPECT_EQ(MetricFamilies(metrics), Golden({"process"}));
-  auto observer = metrics.AddResource("a/b");
-  EXPECT_EQ(MetricFamilies(metrics), Golden({"process", "resource"}));
+  const auto status = MakeStatus();
+  EXPECT_EQ(MetricFamilies(status), Golden({"process"}));
+  auto observer = status->AddResource("a/b");
+  EXPECT_EQ(MetricFamilies(status), Golden({"process", "resource"}));
   observer->OnSnapshot(SnapshotOf({Listed("x")}));
-  EXPECT_EQ(MetricFamilies(metrics), Golden({"process", "resource", "device"}));
+  EXPECT_EQ(MetricFamilies(status), Golden({"process", "resource", "device"}));
   observer.reset();
-  EXPECT_EQ(MetricFamilies(metrics), Golden({"process"}));
+  EXPECT_EQ(MetricFamilies(status), Golden({"process"}));
 }
 
 TEST(Metrics, AddsHolderFamiliesOnceHoldersAreKnown) {
-  Metrics metrics(Options());
-  const auto observer = metrics.AddResource("a/b");
-  metrics.EnablePodResources();
-  EXPECT_EQ(Samples(metrics).at("patchbay_pod_resources_up"), "0");
-  EXPECT_EQ(metrics.Now().kubelet.pod_resources_up, std::nullopt);
-  metrics.SetPodResourcesUp(true);
-  EXPECT_EQ(Samples(metrics).at("patchbay_pod_resources_up"), "1");
+  const auto status = MakeStatus();
+  const auto observer = status->AddResource("a/b");
+  status->EnablePodResources();
+  EXPECT_EQ(Samples(status).at("patchbay_pod_resources_up"), "0");
+  EXPECT_EQ(status->Read().kubelet.pod_resources_up, std::nullopt);
+  status->SetPodResourcesUp(true);
+  EXPECT_EQ(Samples(status).at("patchbay_pod_resources_up"), "1");
   observer->OnUsage(std::make_shared<const PodUsage>(PodUsage{{{"x", {{"ns", "p", "c"}}}}, 1}));
-  EXPECT_EQ(MetricFamilies(metrics), Golden({"process", "resource", "holders"}));
+  EXPECT_EQ(MetricFamilies(status), Golden({"process", "resource", "holders"}));
 }
 
 TEST(Metrics, StartsAtZero) {
-  Metrics metrics(Options());
-  EXPECT_EQ(Samples(metrics).at("patchbay_build_info{revision=\"abc\",version=\"1.2.3\"}"), "1");
-  const auto observer = metrics.AddResource("a/b");
+  const auto status = MakeStatus();
+  EXPECT_EQ(Samples(status).at("patchbay_build_info{revision=\"abc\",version=\"1.2.3\"}"), "1");
+  const auto observer = status->AddResource("a/b");
   std::map<std::string, std::string> zero;
-  for (const auto& [name, value] : Samples(metrics)) {
+  for (const auto& [name, value] : Samples(status)) {
     if (name.find("resource=\"a/b\"") == std::string::npos) continue;
     EXPECT_EQ(value, "0") << name;
     if (name.find("_bucket") == std::string::npos) zero.emplace(name, value);
@@ -96,33 +97,33 @@ TEST(Metrics, StartsAtZero) {
 }
 
 TEST(Metrics, IdleResourceHasAtMostSixtySeries) {
-  Metrics metrics(Options());
-  const std::size_t without = Samples(metrics).size();
-  const auto observer = metrics.AddResource("a/b");
+  const auto status = MakeStatus();
+  const std::size_t without = Samples(status).size();
+  const auto observer = status->AddResource("a/b");
   observer->OnSnapshot(SnapshotOf({}));
   // The calls of a kubelet that registers the resource.
   observer->OnRpc(Rpc::kGetDevicePluginOptions, "OK", milliseconds(1));
   observer->OnRpc(Rpc::kListAndWatch, "CANCELLED", seconds(1));
-  EXPECT_LE(Samples(metrics).size() - without, 60U);
+  EXPECT_LE(Samples(status).size() - without, 60U);
 }
 
 TEST(Metrics, HasProbeAndHookSeriesOnlyIfConfigured) {
-  Metrics metrics(Options());
-  const auto observer = metrics.AddResource("a/b");
+  const auto status = MakeStatus();
+  const auto observer = status->AddResource("a/b");
   auto snapshot = std::make_shared<Snapshot>();
   auto spec = std::make_shared<ResourceSpec>();
   spec->name = "a/b";
   snapshot->spec = spec;
   observer->OnSnapshot(snapshot);
-  EXPECT_EQ(metrics.Text().find("patchbay_probe"), std::string::npos);
-  EXPECT_EQ(metrics.Text().find("patchbay_hook"), std::string::npos);
+  EXPECT_EQ(TextOf(status).find("patchbay_probe"), std::string::npos);
+  EXPECT_EQ(TextOf(status).find("patchbay_hook"), std::string::npos);
   spec = std::make_shared<ResourceSpec>(*spec);
   spec->health.emplace();
   spec->release.emplace();
   auto next = std::make_shared<Snapshot>();
   next->spec = spec;
   observer->OnSnapshot(next);
-  const auto samples = Samples(metrics);
+  const auto samples = Samples(status);
   for (const char* result : {"success", "failure", "timeout", "error"}) {
     const std::string name = "patchbay_probes_total{resource=\"a/b\",result=\"";
     EXPECT_EQ(samples.count(name + result + "\"}"), 1U) << result;
@@ -134,12 +135,12 @@ TEST(Metrics, HasProbeAndHookSeriesOnlyIfConfigured) {
     EXPECT_EQ(samples.count("patchbay_hooks_total" + labels), 1U) << labels;
     EXPECT_EQ(samples.count("patchbay_hook_duration_seconds_count" + labels), 1U) << labels;
   }
-  EXPECT_EQ(metrics.Text().find("hook=\"pre_start\""), std::string::npos);
+  EXPECT_EQ(TextOf(status).find("hook=\"pre_start\""), std::string::npos);
 }
 
 TEST(Metrics, CountsEveryReportedEvent) {
-  Metrics metrics(Options());
-  const auto observer = metrics.AddResource("a/b");
+  const auto status = MakeStatus();
+  const auto observer = status->AddResource("a/b");
   observer->OnRegistration(true);
   observer->OnRegistration(false);
   observer->OnRegistration(false);
@@ -158,10 +159,10 @@ TEST(Metrics, CountsEveryReportedEvent) {
   observer->OnHook(Hook::kPreStart, true, milliseconds(3));
   observer->OnHook(Hook::kRelease, false, seconds(3));
   observer->OnScan(milliseconds(20), false);
-  auto samples = Samples(metrics);
+  auto samples = Samples(status);
   EXPECT_EQ(samples["patchbay_discovery_last_success_timestamp_seconds{resource=\"a/b\"}"], "0");
   observer->OnScan(seconds(20), true);
-  samples = Samples(metrics);
+  samples = Samples(status);
   const std::map<std::string, std::string> expected = {
       {"patchbay_registrations_total{resource=\"a/b\",result=\"success\"}", "1"},
       {"patchbay_registrations_total{resource=\"a/b\",result=\"failure\"}", "2"},
@@ -195,29 +196,29 @@ TEST(Metrics, CountsEveryReportedEvent) {
 }
 
 TEST(Metrics, ReportsConfigAndKubeletState) {
-  Metrics metrics(Options());
-  metrics.SetConfigReading({true, system_clock::time_point(seconds(1600000000))});
-  metrics.SetConfigReading({false, system_clock::time_point(seconds(1600000001))});
-  metrics.SetKubeletUp(true);
-  metrics.CountKubeletRestart();
-  auto samples = Samples(metrics);
+  const auto status = MakeStatus();
+  status->SetConfigReading({true, system_clock::time_point(seconds(1600000000))});
+  status->SetConfigReading({false, system_clock::time_point(seconds(1600000001))});
+  status->SetKubeletUp(true);
+  status->CountKubeletRestart();
+  auto samples = Samples(status);
   EXPECT_EQ(samples["patchbay_config_last_reload_successful"], "0");
   EXPECT_EQ(samples["patchbay_config_last_reload_success_timestamp_seconds"], "1600000000");
   EXPECT_EQ(samples["patchbay_config_reloads_total{result=\"success\"}"], "1");
   EXPECT_EQ(samples["patchbay_config_reloads_total{result=\"failure\"}"], "1");
   EXPECT_EQ(samples["patchbay_kubelet_up"], "1");
   EXPECT_EQ(samples["patchbay_kubelet_restarts_total"], "1");
-  metrics.SetConfigReading({true, system_clock::time_point(seconds(1600000002))});
-  EXPECT_EQ(Samples(metrics)["patchbay_config_last_reload_successful"], "1");
+  status->SetConfigReading({true, system_clock::time_point(seconds(1600000002))});
+  EXPECT_EQ(Samples(status)["patchbay_config_last_reload_successful"], "1");
 }
 
 TEST(Metrics, CountsUnitsAndReportsEachDeviceOnce) {
-  Metrics metrics(Options());
-  const auto observer = metrics.AddResource("a/b");
+  const auto status = MakeStatus();
+  const auto observer = status->AddResource("a/b");
   observer->OnSnapshot(SnapshotOf(
       {Listed("x", Health::kHealthy, "/dev/x"), Listed("y"), Listed("z", Health::kUnhealthy)}, 4,
       {{"/dev/p", RejectReason::kLimit, ""}, {"/dev/q", RejectReason::kLimit, ""}}));
-  auto samples = Samples(metrics);
+  auto samples = Samples(status);
   EXPECT_EQ(samples["patchbay_units{health=\"healthy\",resource=\"a/b\"}"], "8");
   EXPECT_EQ(samples["patchbay_units{health=\"unhealthy\",resource=\"a/b\"}"], "4");
   EXPECT_EQ(samples["patchbay_rejected_devices{reason=\"limit\",resource=\"a/b\"}"], "2");
@@ -233,37 +234,37 @@ TEST(Metrics, CountsUnitsAndReportsEachDeviceOnce) {
 }
 
 TEST(Metrics, ReportsHoldersOfEachDevice) {
-  Metrics metrics(Options());
-  EXPECT_EQ(Samples(metrics).count("patchbay_pod_resources_up"), 0u);
-  metrics.SetPodResourcesUp(true);
-  EXPECT_EQ(Samples(metrics)["patchbay_pod_resources_up"], "1");
-  metrics.SetPodResourcesUp(false);
-  EXPECT_EQ(Samples(metrics)["patchbay_pod_resources_up"], "0");
+  const auto status = MakeStatus();
+  EXPECT_EQ(Samples(status).count("patchbay_pod_resources_up"), 0u);
+  status->SetPodResourcesUp(true);
+  EXPECT_EQ(Samples(status)["patchbay_pod_resources_up"], "1");
+  status->SetPodResourcesUp(false);
+  EXPECT_EQ(Samples(status)["patchbay_pod_resources_up"], "0");
 
-  const auto observer = metrics.AddResource("a/b");
-  EXPECT_EQ(Samples(metrics)["patchbay_units_in_use{resource=\"a/b\"}"], "0");
+  const auto observer = status->AddResource("a/b");
+  EXPECT_EQ(Samples(status)["patchbay_units_in_use{resource=\"a/b\"}"], "0");
   observer->OnUsage(std::make_shared<const PodUsage>(
       PodUsage{{{"x", {{"ns", "p1", "c"}, {"ns", "p2", "c"}}}, {"y", {{"ns", "p\"1", "c"}}}}, 4}));
-  auto samples = Samples(metrics);
+  auto samples = Samples(status);
   EXPECT_EQ(samples["patchbay_units_in_use{resource=\"a/b\"}"], "4");
   const std::string held = "patchbay_device_in_use{container=\"c\",device=\"";
   for (const char* holder : {"x\",namespace=\"ns\",pod=\"p1", "x\",namespace=\"ns\",pod=\"p2",
                              "y\",namespace=\"ns\",pod=\"p\\\"1"}) {
     EXPECT_EQ(samples[held + holder + "\",resource=\"a/b\"}"], "1") << holder;
   }
-  metrics.SetDeviceMetrics(false);
-  EXPECT_EQ(metrics.Text().find("patchbay_device_in_use{"), std::string::npos);
-  metrics.SetDeviceMetrics(true);
+  status->SetDeviceMetrics(false);
+  EXPECT_EQ(TextOf(status).find("patchbay_device_in_use{"), std::string::npos);
+  status->SetDeviceMetrics(true);
   observer->OnUsage(std::make_shared<const PodUsage>());
-  EXPECT_EQ(metrics.Text().find("patchbay_device_in_use{"), std::string::npos);
+  EXPECT_EQ(TextOf(status).find("patchbay_device_in_use{"), std::string::npos);
 }
 
 TEST(Metrics, CountsTransitionsBetweenSnapshots) {
-  Metrics metrics(Options());
-  const auto observer = metrics.AddResource("a/b");
+  const auto status = MakeStatus();
+  const auto observer = status->AddResource("a/b");
   constexpr Health kGood = Health::kHealthy, kBad = Health::kUnhealthy;
   const auto expect = [&](const char* to_healthy, const char* to_unhealthy) {
-    auto samples = Samples(metrics);
+    auto samples = Samples(status);
     const std::string name = "patchbay_device_health_transitions_total{resource=\"a/b\",to=";
     EXPECT_EQ(samples[name + "\"healthy\"}"], to_healthy);
     EXPECT_EQ(samples[name + "\"unhealthy\"}"], to_unhealthy);
@@ -283,92 +284,92 @@ TEST(Metrics, CountsTransitionsBetweenSnapshots) {
 }
 
 TEST(Metrics, OmitsDeviceSeriesIfDisabled) {
-  Metrics metrics(Options(/*device_metrics=*/false));
-  const auto observer = metrics.AddResource("a/b");
+  const auto status = MakeStatus(/*device_metrics=*/false);
+  const auto observer = status->AddResource("a/b");
   observer->OnSnapshot(SnapshotOf({Listed("x")}));
-  EXPECT_EQ(MetricFamilies(metrics), Golden({"process", "resource"}));
-  metrics.SetDeviceMetrics(true);
-  EXPECT_TRUE(MetricFamilies(metrics).count("patchbay_device_healthy gauge device resource"));
+  EXPECT_EQ(MetricFamilies(status), Golden({"process", "resource"}));
+  status->SetDeviceMetrics(true);
+  EXPECT_TRUE(MetricFamilies(status).count("patchbay_device_healthy gauge device resource"));
 }
 
 TEST(Metrics, RemovesOnlyTheSeriesOfTheResource) {
-  Metrics metrics(Options());
-  auto gone = metrics.AddResource("a/gone");
-  const auto kept = metrics.AddResource("a/kept");
+  const auto status = MakeStatus();
+  auto gone = status->AddResource("a/gone");
+  const auto kept = status->AddResource("a/kept");
   gone->OnRpc(Rpc::kListAndWatch, "CANCELLED", seconds(1));
   gone->OnSnapshot(SnapshotOf({Listed("x")}));
   gone.reset();
-  const std::string text = metrics.Text();
+  const std::string text = TextOf(status);
   EXPECT_EQ(text.find("a/gone"), std::string::npos);
   EXPECT_NE(text.find("a/kept"), std::string::npos);
-  EXPECT_NE(metrics.AddResource("a/gone"), nullptr);
+  EXPECT_NE(status->AddResource("a/gone"), nullptr);
 }
 
 TEST(Metrics, KeepsCountersWhenAResourceIsReplaced) {
-  Metrics metrics(Options());
-  auto before = metrics.AddResource("a/b");
+  const auto status = MakeStatus();
+  auto before = status->AddResource("a/b");
   before->OnListSent();
-  auto after = metrics.AddResource("a/b");
+  auto after = status->AddResource("a/b");
   before.reset();
   after->OnListSent();
-  EXPECT_EQ(Samples(metrics)["patchbay_list_watch_updates_total{resource=\"a/b\"}"], "2");
+  EXPECT_EQ(Samples(status)["patchbay_list_watch_updates_total{resource=\"a/b\"}"], "2");
   after.reset();
-  const auto again = metrics.AddResource("a/b");
-  EXPECT_EQ(Samples(metrics)["patchbay_list_watch_updates_total{resource=\"a/b\"}"], "0");
+  const auto again = status->AddResource("a/b");
+  EXPECT_EQ(Samples(status)["patchbay_list_watch_updates_total{resource=\"a/b\"}"], "0");
 }
 
 // A failure is a use after free, which AddressSanitizer reports.
 TEST(Metrics, ObserverMayOutliveIt) {
-  auto metrics = std::make_unique<Metrics>(Options());
-  const auto observer = metrics->AddResource("a/b");
-  metrics.reset();
+  auto status = MakeStatus();
+  const auto observer = status->AddResource("a/b");
+  status.reset();
   observer->OnListSent();
   observer->OnSnapshot(SnapshotOf({Listed("x")}));
 }
 
 TEST(Metrics, EscapesHostileLabels) {
-  Metrics metrics(Options());
-  const auto observer = metrics.AddResource("a/b");
+  const auto status = MakeStatus();
+  const auto observer = status->AddResource("a/b");
   observer->OnSnapshot(SnapshotOf({Listed("1", Health::kHealthy, "/dev/a\"b\\c\nd"),
                                    Listed("2", Health::kHealthy, "/dev/\xff\n\xc3\xa4"),
                                    Listed("3", Health::kHealthy, "/dev/\xc3\xa4")}));
-  const std::string text = metrics.Text();
+  const std::string text = TextOf(status);
   EXPECT_NE(text.find("path=\"/dev/a\\\"b\\\\c\\nd\""), std::string::npos);
   EXPECT_NE(text.find("path=\"/dev/\\\\xff\\\\x0a\xc3\xa4\""), std::string::npos);
   EXPECT_NE(text.find("path=\"/dev/\xc3\xa4\""), std::string::npos);
 }
 
 TEST(Metrics, SortsSeriesByLabels) {
-  Metrics metrics(Options());
-  const auto b = metrics.AddResource("a/b"), a = metrics.AddResource("a/a");
-  const std::string all = metrics.Text();
+  const auto status = MakeStatus();
+  const auto b = status->AddResource("a/b"), a = status->AddResource("a/a");
+  const std::string all = TextOf(status);
   EXPECT_LT(all.find("patchbay_resource_registered{resource=\"a/a\"}"),
             all.find("patchbay_resource_registered{resource=\"a/b\"}"));
 }
 
 TEST(Metrics, PassesPromtool) {
   if (std::system("promtool --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no promtool";
-  Metrics metrics(Options());
-  metrics.SetConfigReading({true, system_clock::now()});
-  const auto observer = metrics.AddResource("a/b"), other = metrics.AddResource("a/c");
+  const auto status = MakeStatus();
+  status->SetConfigReading({true, system_clock::now()});
+  const auto observer = status->AddResource("a/b"), other = status->AddResource("a/c");
   observer->OnSnapshot(SnapshotOf({Listed("1", Health::kHealthy, "/dev/a\"b\\c\nd\xff"),
                                    Listed("2", Health::kUnhealthy, "/dev/x")}));
   observer->OnRpc(Rpc::kAllocate, "NOT_FOUND", milliseconds(3));
   observer->OnScan(milliseconds(3), true);
   test::TempTree tree;
-  tree.File("metrics", metrics.Text());
+  tree.File("metrics", TextOf(status));
   const std::string command =
       "promtool check metrics <" + tree.path("metrics") + " >" + tree.path("out") + " 2>&1";
-  const int status = std::system(command.c_str());
+  const int ended = std::system(command.c_str());
   std::ifstream out(tree.path("out"));
   const std::string said{std::istreambuf_iterator<char>(out), {}};
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_TRUE(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
   EXPECT_EQ(said, "");
 }
 
 TEST(Metrics, IsThreadSafe) {
-  Metrics metrics(Options());
-  const auto shared = metrics.AddResource("a/b");
+  const auto status = MakeStatus();
+  const auto shared = status->AddResource("a/b");
   const auto snapshot = SnapshotOf({Listed("x")}), other = SnapshotOf({});
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -376,18 +377,18 @@ TEST(Metrics, IsThreadSafe) {
       for (int i = 0; i < 200; ++i) {
         shared->OnRpc(Rpc::kAllocate, i % 2 == 0 ? "OK" : "INTERNAL", milliseconds(1));
         shared->OnSnapshot(i % 2 == 0 ? snapshot : other);
-        if (i % 20 == t) metrics.Text();
-        metrics.AddResource("a/c")->OnListSent();
+        if (i % 20 == t) TextOf(status);
+        status->AddResource("a/c")->OnListSent();
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  auto samples = Samples(metrics);
+  auto samples = Samples(status);
   EXPECT_EQ(samples["patchbay_rpcs_total{code=\"OK\",method=\"Allocate\",resource=\"a/b\"}"],
             "400");
   EXPECT_EQ(samples["patchbay_rpcs_total{code=\"INTERNAL\",method=\"Allocate\",resource=\"a/b\"}"],
             "400");
-  EXPECT_EQ(metrics.Text().find("a/c"), std::string::npos);
+  EXPECT_EQ(TextOf(status).find("a/c"), std::string::npos);
 }
 
 }  // namespace
