@@ -12,7 +12,7 @@
 #include "base/format.h"
 #include "cli/access_hints.h"
 #include "inventory/inventory.h"
-#include "status/hidden_resources.h"
+#include "model/hidden_resources.h"
 
 namespace patchbay {
 namespace {

@@ -2,8 +2,9 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <system_error>
 #include <utility>
+
+#include "os/threads.h"
 
 namespace patchbay {
 namespace {
@@ -64,14 +65,12 @@ void ShutdownWatchdog::OnLate(int code) {
   if (ended_in_time_) return;
   is_late_ = true;
   limit_ = own_loop_.After(kLastActLimit, [code] { std::_Exit(code); });
-  try {
-    std::thread([last_act = last_act_, code] {
-      if (last_act) last_act();
-      std::_Exit(code);
-    }).detach();
-  } catch (const std::system_error&) {
+  auto thread = StartThread([last_act = last_act_, code] {
+    if (last_act) last_act();
     std::_Exit(code);
-  }
+  });
+  if (!thread) std::_Exit(code);
+  thread->detach();
 }
 
 }  // namespace patchbay

@@ -17,8 +17,7 @@ constexpr std::chrono::seconds kWriterPause{1};
 constexpr std::chrono::seconds kWriterPatience{10};
 /// A load that takes longer than this is logged, because its file system may hang.
 constexpr std::chrono::seconds kAnswerLimit{10};
-constexpr ThreadPool::Options kConfigThreads{
-    .max_running = 2, .max_overdue = 8, .end_patience = std::chrono::milliseconds(200)};
+constexpr ThreadPool::Options kConfigThreads{.max_running = 2, .max_overdue = 8};
 
 std::string TextOf(const SourceLocation& place) {
   if (place.line == 0) return place.file;
@@ -63,7 +62,7 @@ ConfigSource::ConfigSource(Loop& loop, Log& log, const std::vector<std::string>&
       log_(log),
       load_(std::move(load)),
       on_loaded_(std::move(on_loaded)),
-      pool_(kConfigThreads) {
+      pool_(loop_, kConfigThreads) {
   auto watch = PathWatch::Create(loop_, pool_, paths, [this] {
     ReportUnwatched();
     LoadSoon();
@@ -116,8 +115,7 @@ void ConfigSource::LoadSoon() {
     load_again_ = true;
     return;
   }
-  pool_.Run(loop_, load_,
-            lifetime_.Guard([this](Loaded loaded) { OnLoadEnded(std::move(loaded)); }));
+  pool_.Run(load_, lifetime_.Guard([this](Loaded loaded) { OnLoadEnded(std::move(loaded)); }));
 }
 
 bool ConfigSource::MustWaitForWriter(const Loaded& loaded) {

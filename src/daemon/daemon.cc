@@ -13,10 +13,10 @@
 #include "http/host_check.h"
 #include "kubelet/plugin_sockets.h"
 #include "metrics/metrics_text.h"
+#include "model/hidden_resources.h"
 #include "os/descriptors.h"
 #include "os/malloc_tuning.h"
 #include "rpc/grpc_init.h"
-#include "status/hidden_resources.h"
 
 namespace patchbay {
 namespace {
@@ -30,20 +30,16 @@ constexpr std::chrono::seconds kTrimPause{2};
 /// Scans of many resources that finish within this time share one cleanup of unused watches.
 constexpr std::chrono::milliseconds kRetainPause{200};
 
-/// A scan that hangs occupies one of these threads for at most `patience`: a hundred resources on a
-/// file system that hangs delay the others by about six seconds. A scan that is only slow can also
+/// A scan that hangs occupies one of these threads for at most `patience`: sixty resources on a
+/// file system that hangs delay the others by about four seconds. A scan that is only slow can also
 /// become overdue, which costs one more thread.
 constexpr ThreadPool::Options kScannerThreads{.max_running = 4,
-                                              .patience = std::chrono::milliseconds(250),
-                                              .max_overdue = 1000,
-                                              .starts_at_once = true};
+                                              .patience = std::chrono::milliseconds(250)};
 /// A command may take as long as its timeout.
-constexpr ThreadPool::Options kCommandThreads{.max_running = 8, .max_overdue = 1000};
-constexpr ThreadPool::Options kServerThreads{
-    .max_running = 4, .max_overdue = 1000, .starts_at_once = true};
-/// For the kubelet's directory: one check at a time. Shutdown does not wait for it.
-constexpr ThreadPool::Options kDirectoryThreads{
-    .max_overdue = 1, .max_idle = 1, .end_patience = std::chrono::milliseconds(0)};
+constexpr ThreadPool::Options kCommandThreads{.max_running = 8};
+constexpr ThreadPool::Options kServerThreads{.max_running = 4};
+/// For the kubelet's directory: one check at a time.
+constexpr ThreadPool::Options kDirectoryThreads{.max_running = 1, .max_overdue = 1};
 
 }  // namespace
 
@@ -67,10 +63,10 @@ Daemon::Daemon(AsioLoop& loop, Log& log, Options options)
       options_(std::move(options)),
       spec_(options_.model.daemon),
       host_(spec_.host_root),
-      scanner_(kScannerThreads),
-      commands_(kCommandThreads),
-      servers_(kServerThreads),
-      directory_pool_(kDirectoryThreads),
+      scanner_(loop, kScannerThreads),
+      commands_(loop, kCommandThreads),
+      servers_(loop, kServerThreads),
+      directory_pool_(loop, kDirectoryThreads),
       status_(std::make_shared<StatusStore>(
           NodeStatus{.version = options_.version,
                      .revision = options_.revision,
@@ -101,7 +97,6 @@ Status Daemon::ServeHttp() {
 
 Status Daemon::StartResources() {
   scanner_.Run(
-      loop_,
       [root = host_.Local("/")] {
         std::error_code none;
         return std::filesystem::is_directory(root, none);
@@ -358,7 +353,7 @@ void Daemon::Stop(std::function<void()> done) {
   kernel_events_.reset();
   if (pod_resources_) {
     auto call = std::make_shared<PendingCall>(pod_resources_->TakeCall());
-    servers_.Run({.work = [call = std::move(call)]() mutable { call.reset(); }});
+    servers_.Run([call = std::move(call)]() mutable { call.reset(); });
     pod_resources_.reset();
   }
   kubelet_dir_.reset();

@@ -15,8 +15,8 @@
 #include "daemon/daemon.h"
 #include "daemon/descriptor_need.h"
 #include "dra/claim_store.h"
+#include "model/hidden_resources.h"
 #include "os/descriptors.h"
-#include "status/hidden_resources.h"
 
 namespace patchbay {
 namespace {
@@ -169,7 +169,6 @@ void Daemon::StartDra() {
 /// releases them.
 void Daemon::ServePreparedClaims() {
   scanner_.Run(
-      loop_,
       [directory = Format("{}/plugins/{}", DirectoryOf(spec_.kubelet_dir), spec_.dra_driver),
        cdi_dir = spec_.cdi_dir,
        driver = spec_.dra_driver] { return ClaimStore(directory, cdi_dir, driver).Read(); },

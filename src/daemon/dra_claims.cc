@@ -12,7 +12,7 @@
 #include "base/format.h"
 #include "daemon/dra_service.h"
 #include "dra/device_name.h"
-#include "os/thread_limit.h"
+#include "os/threads.h"
 
 namespace patchbay {
 namespace {
@@ -45,45 +45,39 @@ struct DraService::ReadResult {
 };
 
 void DraService::ReadClaims() {
-  if (is_reading_) {
+  if (read_limit_) {
     must_read_again_ = true;
     return;
   }
-  is_reading_ = true;
   read_retry_ = Subscription();
-  const auto read = std::make_shared<std::optional<ReadResult>>();
-  const auto post = [&loop = deps_.loop,
-                     on_read = lifetime_.Guard([this](const ReadResult& result) {
-                       is_reading_ = false;
-                       OnClaims(result);
-                       if (std::exchange(must_read_again_, false)) ReadClaims();
-                     })](ReadResult result) {
-    loop.Post([on_read, result = std::move(result)]() mutable { on_read(result); });
-  };
+  read_limit_ = deps_.loop.After(kReadLimit, [this] {
+    OnRead({Fail(ErrorKind::kUnavailable,
+                 Format("timed out after {} s; the file system of {} or {} is not responding",
+                        kReadLimit.count(), preparer_->store()->directory(), options_.cdi_dir)),
+            {}});
+  });
   std::set<std::string> moved;
   for (const auto& [uid, why] : preparer_->moved()) moved.insert(uid);
-  ThreadPool::Job job{
-      .work =
-          [read, moved = std::move(moved), store = preparer_->store(),
-           is_first = records_ == nullptr] {
-            if (is_first) store->RemoveOrphans();
-            auto records = store->Read();
-            read->emplace(ReadResult{std::move(records), store->FindWrongFiles(moved)});
-          },
-      .then = [read, post] { post(std::move(**read)); },
-      .limit = kReadLimit,
-      .needs_thread = true};
-  job.on_late = [post, text = Format("timed out after {} s; the file system of {} or {} is not "
-                                     "responding",
-                                     kReadLimit.count(), preparer_->store()->directory(),
-                                     options_.cdi_dir)] {
-    post({Fail(ErrorKind::kUnavailable, text), {}});
-  };
-  if (!file_pool_.Run(std::move(job))) {
-    post({Fail(ErrorKind::kUnavailable,
-               Format("no thread is available for the records of claims; {}", kRaiseThreadLimit)),
-          {}});
+  const Status runs = file_pool_.TryRun(
+      [moved = std::move(moved), store = preparer_->store(), is_first = records_ == nullptr] {
+        if (is_first) store->RemoveOrphans();
+        auto records = store->Read();
+        return ReadResult{std::move(records), store->FindWrongFiles(moved)};
+      },
+      lifetime_.Guard([this, read = ++reads_](const ReadResult& result) {
+        if (read == reads_ && read_limit_) OnRead(result);
+      }));
+  if (!runs) {
+    deps_.loop.Post(lifetime_.Guard([this, error = runs.error()] {
+      OnRead({tl::unexpected(error), {}});
+    }));
   }
+}
+
+void DraService::OnRead(const ReadResult& result) {
+  read_limit_ = Subscription();
+  OnClaims(result);
+  if (std::exchange(must_read_again_, false)) ReadClaims();
 }
 
 /// The other process of a rolling update prepares and releases claims too. A directory that hangs

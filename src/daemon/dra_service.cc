@@ -19,11 +19,7 @@
 namespace patchbay {
 namespace {
 
-constexpr ThreadPool::Options kDraFileThreads{.max_running = 2,
-                                              .patience = std::chrono::seconds(1),
-                                              .max_overdue = 8,
-                                              .max_idle = 1,
-                                              .end_patience = std::chrono::milliseconds(500)};
+constexpr ThreadPool::Options kDraFileThreads{.max_running = 2, .max_overdue = 8};
 
 constexpr std::chrono::milliseconds kStatePause{50};
 /// The kubelet opens a stream again after 5 s.
@@ -69,8 +65,8 @@ DraService::DraService(const Dependencies& deps, Options options, std::string di
     : deps_(deps),
       options_(std::move(options)),
       on_status_(std::move(on_status)),
-      file_pool_(kDraFileThreads),
-      endpoint_pool_(kDraFileThreads),
+      file_pool_(deps_.loop, kDraFileThreads),
+      endpoint_pool_(deps_.loop, kDraFileThreads),
       client_(options_.cluster, deps_.loop, deps_.loop.context(), file_pool_),
       publisher_({client_, deps_.loop, deps_.log},
                  {options_.instance.driver, options_.node_name, options_.seed},

@@ -133,6 +133,7 @@ class DraService {
   void OnHealthStreams(int open);
   void OnClaimEnd(const ClaimPreparer::ClaimEnd& end);
   struct ReadResult;
+  void OnRead(const ReadResult& read);
   void OnClaims(const ReadResult& read);
   void OnRunEnded(ClaimPreparer::Action action);
   void RefreshMoved(const std::string& name, const NamedDevices* before, const NamedDevices& now);
@@ -162,7 +163,8 @@ class DraService {
   std::shared_ptr<const ClaimRecords> records_;  ///< null until read: pools depend on them
   std::set<std::string> damaged_;                ///< records, as logged
   std::map<std::string, std::string> moved_;     ///< ClaimPreparer::moved, as shown
-  bool is_reading_ = false;                      ///< records
+  Subscription read_limit_;                      ///< while records are read
+  std::uint64_t reads_ = 0;
   bool must_read_again_ = false;
   std::string read_error_;  ///< as logged
   Subscription read_retry_;

@@ -212,7 +212,6 @@ std::function<void()> ResourceController::AfterPrograms(std::function<void()> do
     cancellation_->Trigger();
     on_programs_ended_ = done;
     deps_.commands.Run(
-        deps_.plugin.loop,
         [hooks = hooks_] {
           hooks->End();
           return true;

@@ -58,7 +58,6 @@ void ResourceController::StartScan() {
   if (deps_.watch != nullptr) adder = deps_.watch->adder();
   ThreadPool& pool = runs_command_ ? deps_.commands : deps_.scanner;
   pool.Run(
-      deps_.plugin.loop,
       [scan, spec = wanted.spec, host = deps_.host, allocation = deps_.plugin.allocation, request,
        adder] {
         const auto start = std::chrono::steady_clock::now();

@@ -9,7 +9,6 @@ void SharedDeviceMonitor::Compare() {
   }
   const auto participants = std::make_shared<const Participants>(participants_());
   pool_.Run(
-      loop_,
       [participants] {
         std::vector<std::shared_ptr<const Snapshot>> snapshots;
         for (const Participant& participant : *participants)

@@ -9,22 +9,13 @@
 
 #include "base/escape.h"
 #include "base/format.h"
-#include "os/thread_limit.h"
+#include "os/threads.h"
 
 namespace patchbay {
 namespace {
 
 /// The pause before claims are compared again with their devices after that failed.
 constexpr std::chrono::seconds kComparePause{5};
-
-/// Runs wait for hooks and locks, so no other thread replaces theirs.
-constexpr ThreadPool::Options ThreadsFor(std::size_t runs) {
-  return {.max_running = runs,
-          .patience = std::chrono::hours(24),
-          .max_overdue = 1,
-          .max_idle = 1,
-          .end_patience = std::chrono::milliseconds(500)};
-}
 
 std::string ClaimName(const ClaimKey& claim) {
   return Format("{}/{}", claim.namespace_name, claim.name);
@@ -44,9 +35,7 @@ ClaimPreparer::ClaimPreparer(Dependencies dependencies, Loop& loop, Log& log)
           .lock_limit = dependencies_.lock_limit,
           .on_step = dependencies_.on_step}),
       loop_(loop),
-      log_(log),
-      pool_(ThreadsFor(kMaxThreads)),
-      release_pool_(ThreadsFor(kMaxClaims)) {}
+      log_(log) {}
 
 ClaimPreparer::~ClaimPreparer() { environment_->port->Close(); }
 
@@ -55,6 +44,7 @@ void ClaimPreparer::Close() {
   environment_->port->Close();
   compare_ = Subscription();
   runs_.clear();
+  waiting_.clear();
   unused_waiters_.clear();
 }
 
@@ -114,35 +104,36 @@ void ClaimPreparer::Begin(Action action, const std::vector<ClaimKey>& claims,
 
 ClaimPreparer::Id ClaimPreparer::Start(Action action, const ClaimKey& claim) {
   const Id id = next_++;
-  const auto run = std::make_shared<ClaimRun>(environment_, claim, FunctionsOf(id));
-  runs_.emplace(id, Run{action, claim, run});
-  const auto answer = std::make_shared<std::optional<Answer>>();
+  runs_.emplace(
+      id, Run{action, claim, std::make_shared<ClaimRun>(environment_, claim, FunctionsOf(id))});
+  if (action != Action::kRelease && running_ >= kMaxThreads) {
+    waiting_.push_back(id);
+  } else {
+    Launch(id);
+  }
+  return id;
+}
+
+void ClaimPreparer::Launch(Id id) {
+  const Action action = runs_.at(id).action;
+  if (action != Action::kRelease) ++running_;
   const std::function<void(Answer)> end =
       Guard([this, id](Answer result) { OnEnd(id, std::move(result)); });
   const auto post = [port = environment_->port, end](Answer result) {
     port->Post([end, result = std::move(result)]() mutable { end(std::move(result)); });
   };
-  ThreadPool::Job job;
-  job.work = [run, action, answer]() mutable {
-    if (action == Action::kPrepare) {
-      answer->emplace(run->Prepare());
-    } else {
-      const Status status = action == Action::kRelease ? run->Release() : run->Refresh();
-      answer->emplace(status ? Answer() : Answer(Failure(status.error())));
-    }
-  };
-  // In this order: a call that comes after another run of the claim must not join this one.
-  job.then = [run, answer, post] {
-    post(std::move(**answer));
-    run->Unlock();
-  };
-  job.needs_thread = true;
-  ThreadPool& pool = action == Action::kRelease ? release_pool_ : pool_;
-  if (!pool.Run(std::move(job))) {
-    post(Fail(ErrorKind::kUnavailable,
-              Format("no thread is available for the claim; {}", kRaiseThreadLimit)));
-  }
-  return id;
+  const Status started =
+      threads_.Run([run = runs_.at(id).run, action, post](const JobThreads::Owner&) {
+        if (action == Action::kPrepare) {
+          post(run->Prepare());
+        } else {
+          const Status status = action == Action::kRelease ? run->Release() : run->Refresh();
+          post(status ? Answer() : Answer(Failure(status.error())));
+        }
+        // After that: a call that comes after another run of the claim must not join this one.
+        run->Unlock();
+      });
+  if (!started) post(tl::unexpected(started.error()));
 }
 
 ClaimRun::OnLoop ClaimPreparer::FunctionsOf(Id id) {
@@ -223,6 +214,11 @@ void ClaimPreparer::OnEnd(Id id, Answer answer) {
   const auto ended = runs_.extract(id);
   if (ended.empty()) return;
   Run& run = ended.mapped();
+  if (run.action != Action::kRelease) --running_;
+  if (!waiting_.empty() && running_ < kMaxThreads) {
+    Launch(waiting_.front());
+    waiting_.pop_front();
+  }
   if (answer) {
     moved_.erase(run.claim.uid);
   } else if (run.run->has_compared() && answer.error().kind == ErrorKind::kPrecondition) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,7 +20,7 @@
 #include "model/spec.h"
 #include "os/loop.h"
 #include "os/loop_port.h"
-#include "os/thread_pool.h"
+#include "os/threads.h"
 
 namespace patchbay {
 
@@ -142,6 +143,7 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
   void Begin(Action action, const std::vector<ClaimKey>& claims, const ClaimCall& limits,
              std::function<void(ClaimResults)> done);
   Id Start(Action action, const ClaimKey& claim);
+  void Launch(Id id);
   template <class F>
   auto Guard(F f);
   ClaimRun::OnLoop FunctionsOf(Id id);
@@ -167,8 +169,9 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
   std::map<std::string, std::string> moved_;
   std::vector<ClaimKey> unknown_;  ///< claims that could not be compared
   Subscription compare_;           ///< those again
-  ThreadPool pool_;
-  ThreadPool release_pool_;
+  std::deque<Id> waiting_;         ///< runs for which all threads are taken
+  std::size_t running_ = 0;        ///< runs with a thread, without those that release
+  JobThreads threads_;
 };
 
 }  // namespace patchbay

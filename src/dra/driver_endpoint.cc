@@ -206,7 +206,6 @@ void DriverEndpoint::StartServers() {
     return {};
   };
   deps_.pool.Run(
-      deps_.loop,
       [start, old = std::shared_ptr<Servers>(std::move(servers_))]() mutable {
         old.reset();
         auto started = std::make_shared<Started>();
@@ -242,7 +241,6 @@ void DriverEndpoint::OnStarted(Started& started) {
 void DriverEndpoint::CheckSockets() {
   BeginJob();
   deps_.pool.Run(
-      deps_.loop,
       [sockets = sockets_, driver = servers_->driver_id, registration = servers_->registration_id] {
         if (IsLost(sockets.dra, driver)) return sockets.dra;
         return IsLost(sockets.registration, registration) ? sockets.registration : "";
@@ -312,7 +310,6 @@ void DriverEndpoint::End(std::function<void()> done) {
 void DriverEndpoint::StopServers(std::function<void()> then) {
   if (servers_) servers_->BeginStop();
   deps_.pool.Run(
-      deps_.loop,
       [stopping = std::shared_ptr<Servers>(std::move(servers_))]() mutable {
         stopping.reset();
         return true;

@@ -1,21 +1,15 @@
-// The threads share ownership of their state with the pool, because a probe that hangs in the
-// kernel may never return: such a thread is abandoned and not joined. Jobs wait in a queue for each
-// resource, and the resources take turns.
+// Each probe has a thread of its own, because it can hang in the kernel and never return: such a
+// thread is abandoned. Jobs wait in a queue for each resource, and the resources take turns.
 
 #include "health/probe_pool.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <iterator>
-#include <mutex>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include "base/format.h"
 #include "base/utc_text.h"
-#include "os/thread_limit.h"
 
 namespace patchbay {
 namespace {
@@ -28,82 +22,6 @@ constexpr std::size_t kMaxGivenUp = 256;
 constexpr std::chrono::milliseconds kPatienceAtEnd{1200};
 
 }  // namespace
-
-/// Threads that are not joined, because some may never return. They share ownership of their state.
-class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
- public:
-  /// Called on any thread, with a lock held.
-  using Ended = std::function<void(const Target& target, ProbeOutcome outcome)>;
-
-  Threads(std::size_t max_idle, Ended ended) : max_idle_(max_idle), ended_(std::move(ended)) {}
-
-  void SetMostIdle(std::size_t max_idle) {
-    const std::lock_guard lock(mutex_);
-    max_idle_ = max_idle;
-  }
-
-  /// Returns false if there is no thread for the job.
-  bool Run(Target target, Job job) {
-    const std::lock_guard lock(mutex_);
-    if (jobs_.size() >= idle_) {
-      try {
-        std::thread([self = shared_from_this()] { self->Work(); }).detach();
-        ++idle_;
-      } catch (const std::system_error&) {
-        return false;
-      }
-    }
-    jobs_.push_back({std::move(target), std::move(job)});
-    wake_.notify_one();
-    return true;
-  }
-
-  /// No function is called after this. Waits for jobs that end soon, but not for `given_up` jobs.
-  void Stop(std::size_t given_up) {
-    std::unique_lock lock(mutex_);
-    ended_ = nullptr;
-    jobs_.clear();
-    wake_.notify_all();
-    over_.wait_for(lock, kPatienceAtEnd, [&] { return busy_ <= given_up && idle_ == 0; });
-  }
-
- private:
-  struct Begun {
-    Target target;
-    Job job;
-  };
-
-  void Work() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      wake_.wait(lock, [this] { return !ended_ || !jobs_.empty(); });
-      --idle_;
-      if (!ended_) break;
-      Begun next = std::move(jobs_.front());
-      jobs_.pop_front();
-      ++busy_;
-      lock.unlock();
-      ProbeOutcome outcome = next.job();
-      next.job = nullptr;
-      lock.lock();
-      --busy_;
-      if (!ended_) break;
-      ended_(next.target, std::move(outcome));
-      if (idle_ >= max_idle_) break;
-      ++idle_;
-    }
-    over_.notify_all();
-  }
-
-  std::size_t max_idle_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable over_;
-  std::deque<Begun> jobs_;
-  std::size_t idle_ = 0;
-  std::size_t busy_ = 0;
-  Ended ended_;  ///< null after the end
-};
 
 struct ProbePool::Task {
   Target target;
@@ -122,30 +40,17 @@ ProbeOutcome ProbePool::Hang(const Task& task, std::string reason) {
   return outcome;
 }
 
-ProbePool::ProbePool(Loop& loop, int max_at_once)
-    : loop_(loop),
-      max_at_once_(max_at_once),
-      threads_(std::make_shared<Threads>(
-          static_cast<std::size_t>(max_at_once),
-          [&loop, on_done = lifetime_.Guard([this](const Target& target, ProbeOutcome& outcome) {
-            OnDone(target, std::move(outcome));
-          })](const Target& target, ProbeOutcome outcome) {
-            loop.Post([on_done, target,
-                       shared = std::make_shared<ProbeOutcome>(std::move(outcome))]() mutable {
-              on_done(target, *shared);
-            });
-          })) {}
+ProbePool::ProbePool(Loop& loop, int max_at_once) : loop_(loop), max_at_once_(max_at_once) {}
 
 ProbePool::~ProbePool() {
   const auto hanging_threads = std::count_if(begun_.begin(), begun_.end(), [](const auto& begun) {
     return begun.second.hang && !begun.second.program;
   });
-  threads_->Stop(static_cast<std::size_t>(hanging_threads));
+  threads_.End(kPatienceAtEnd, static_cast<std::size_t>(hanging_threads));
 }
 
 void ProbePool::SetMostAtOnce(int max_at_once) {
   max_at_once_ = max_at_once;
-  threads_->SetMostIdle(static_cast<std::size_t>(max_at_once));
   StartNext();
 }
 
@@ -215,9 +120,15 @@ void ProbePool::RefuseWaiting() {
 
 void ProbePool::Begin(Task task) {
   const Target target = task.target;
-  if (!threads_->Run(target, std::exchange(task.job, nullptr))) {
-    return task.done(
-        {ProbeResult::kError, Format("not run: no thread can be started; {}", kRaiseThreadLimit)});
+  const auto on_done = lifetime_.Guard(
+      [this, target](ProbeOutcome& outcome) { OnDone(target, std::move(outcome)); });
+  const Status started = threads_.Run([job = std::exchange(task.job, nullptr), on_done,
+                                       &loop = loop_](const JobThreads::Owner& owner) {
+    const auto outcome = std::make_shared<ProbeOutcome>(job());
+    owner.Call([&] { loop.Post([done = on_done, outcome]() mutable { done(*outcome); }); });
+  });
+  if (!started) {
+    return task.done({ProbeResult::kError, Format("not run: {}", started.error().message)});
   }
   ++running_;
   task.awaited = loop_.After(task.patience, [this, target] { OnLate(target); });

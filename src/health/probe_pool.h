@@ -10,6 +10,7 @@
 
 #include "health/probe.h"
 #include "os/loop.h"
+#include "os/threads.h"
 
 namespace patchbay {
 
@@ -53,7 +54,6 @@ class ProbePool {
 
  private:
   struct Task;
-  class Threads;
 
   std::size_t given_up() const { return begun_.size() - static_cast<std::size_t>(running_); }
   std::size_t GivenUpOf(const std::string& resource) const;
@@ -73,8 +73,8 @@ class ProbePool {
   std::map<std::string, std::deque<Task>> waiting_;  ///< by resource; no empty queues
   std::string last_turn_;                            ///< the resource of the last started job
   std::map<Target, Task> begun_;
+  JobThreads threads_;
   Lifetime lifetime_;
-  std::shared_ptr<Threads> threads_;
 };
 
 }  // namespace patchbay

@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 #include <thread>
 
 #include "base/format.h"
-#include "os/thread_limit.h"
+#include "os/threads.h"
 
 namespace patchbay {
 namespace {
@@ -100,15 +99,12 @@ HookOutcome CheckDisks(const HookCall& call, const HostRoot& host,
   if (!opening->over) {
     return Failed(call, FailErrno("cannot create an eventfd", errno).value().message);
   }
-  try {
-    std::thread([opening] {
-      opening->outcome = CheckAll(*opening);
-      eventfd_write(opening->over.get(), 1);
-    }).detach();
-  } catch (const std::system_error& problem) {
-    return Failed(call, Format("no thread is available to check the disk: {}; {}", problem.what(),
-                               kRaiseThreadLimit));
-  }
+  auto thread = StartThread([opening] {
+    opening->outcome = CheckAll(*opening);
+    eventfd_write(opening->over.get(), 1);
+  });
+  if (!thread) return Failed(call, Format("checking the disk: {}", thread.error().message));
+  thread->detach();
   pollfd fds[] = {{opening->over.get(), POLLIN, 0}, {cancellation->fd(), POLLIN, 0}};
   while (poll(fds, std::size(fds), PollTimeout(deadline + kHangPatience)) < 0 && errno == EINTR) {
   }

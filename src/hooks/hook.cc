@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <system_error>
 #include <thread>
 
 #include "base/format.h"
+#include "os/threads.h"
 
 namespace patchbay {
 namespace {
@@ -26,11 +26,10 @@ class Batch {
 
   HookOutcome Run() {
     std::vector<std::thread> others;
-    try {
-      while (others.size() + 1 < std::min(call_.commands.size(), kMaxAtOnce)) {
-        others.emplace_back([this] { Work(); });
-      }
-    } catch (const std::system_error&) {  // no more threads: the existing ones do all of the work
+    while (others.size() + 1 < std::min(call_.commands.size(), kMaxAtOnce)) {
+      auto other = StartThread([this] { Work(); });
+      if (!other) break;  // the existing ones do all of the work
+      others.push_back(*std::move(other));
     }
     Work();
     for (std::thread& other : others) other.join();

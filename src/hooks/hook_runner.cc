@@ -10,11 +10,10 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <system_error>
 
 #include "base/format.h"
 #include "hooks/disk_check.h"
-#include "os/thread_limit.h"
+#include "os/threads.h"
 
 namespace patchbay {
 namespace {
@@ -29,11 +28,6 @@ constexpr int kMaxReleases = 16;
 constexpr std::chrono::milliseconds kWorthBeginning{500};
 /// The time that the destructor waits. A cancelled program is killed within two seconds.
 constexpr seconds kPatienceAtDestruction{3};
-/// One thread per call. Calls have limits of their own.
-constexpr ThreadPool::Options kHookThreads{.max_running = 100'000,
-                                           .patience = std::chrono::hours(24),
-                                           .max_idle = 1,
-                                           .end_patience = std::chrono::milliseconds(0)};
 /// The pause after which a thread is requested again.
 constexpr seconds kThreadPause{1};
 
@@ -44,6 +38,21 @@ bool Touches(const HookCall& call, const std::set<std::string>& devices) {
                      [&](const std::string& device) { return devices.contains(device); });
 }
 
+/// Waits until programs that nothing can kill have ended, and a disk has opened, or this process
+/// ends.
+void AwaitLeftBehind(HookOutcome& outcome, const Cancellation& cancellation) {
+  std::vector<UniqueFd>& programs = outcome.left_behind;
+  while (!cancellation.triggered()) {
+    std::erase_if(programs, [](const UniqueFd& fd) { return HasEnded(fd); });
+    if (programs.empty() && !outcome.opening) return;
+    std::vector<pollfd> fds = {{cancellation.fd(), POLLIN, 0}};
+    for (const UniqueFd& fd : programs) fds.push_back({fd.get(), POLLIN, 0});
+    if (outcome.opening) fds.push_back({outcome.opening->get(), POLLIN, 0});
+    poll(fds.data(), fds.size(), -1);
+    if (outcome.opening && fds.back().revents != 0) outcome.opening.reset();
+  }
+}
+
 }  // namespace
 
 HookRunner::HookRunner(OnResult on_result, Log& log,
@@ -51,8 +60,7 @@ HookRunner::HookRunner(OnResult on_result, Log& log,
     : on_result_(std::move(on_result)),
       log_(log),
       cancellation_(std::move(cancellation)),
-      host_(std::move(host)),
-      pool_(kHookThreads) {}
+      host_(std::move(host)) {}
 
 struct HookRunner::Execution {
   HookCall call;
@@ -124,13 +132,11 @@ void HookRunner::Run(HookCall call, Done done) {
                                          calls)));
     queue_.erase(at);
   } else if (!keeper_.joinable()) {
-    try {
-      keeper_ = std::thread([this] { Keep(); });
-    } catch (const std::system_error& problem) {
-      completions.emplace_back(
-          std::move(at->second),
-          Fail(ErrorKind::kPrecondition,
-               Format("no thread is available: {}; {}", problem.what(), kRaiseThreadLimit)));
+    if (auto keeper = StartThread([this] { Keep(); })) {
+      keeper_ = *std::move(keeper);
+    } else {
+      completions.emplace_back(std::move(at->second),
+                               Fail(ErrorKind::kPrecondition, keeper.error().message));
       queue_.erase(at);
     }
   }
@@ -206,23 +212,27 @@ std::vector<HookRunner::Queue::iterator> HookRunner::Due() {
 bool HookRunner::Start(Queue::iterator at) {
   const auto execution = std::make_shared<Execution>(
       Execution{at->second.call, at->second.begin_by, at->second.end_by});
-  const bool begun =
-      pool_.Run({.work = [execution, host = host_,
-                          cancellation = cancellation_] { execution->Run(host, cancellation); },
-                 .then = [this, serial = at->first, execution] { OnExecuted(serial, *execution); },
-                 .needs_thread = true});
+  const Status begun = threads_.Run([this, serial = at->first, execution, host = host_,
+                                     cancellation = cancellation_](const JobThreads::Owner& owner) {
+    execution->Run(host, cancellation);
+    owner.Call([&] { OnExecuted(serial, *execution); });
+    AwaitLeftBehind(execution->outcome, *cancellation);
+    owner.Call([&] { OnOver(serial); });
+  });
   if (begun) at->second.state = State::kRunning;
-  return begun;
+  return begun.has_value();
 }
 
+/// The devices stay busy until OnOver.
 void HookRunner::OnExecuted(std::uint64_t serial, Execution& execution) {
   Report(execution);
   std::unique_lock lock(mutex_);
   const Done done = std::exchange(queue_.at(serial).done, nullptr);
+  const HookOutcome& outcome = execution.outcome;
+  if (!outcome.left_behind.empty() || outcome.opening) queue_.at(serial).state = State::kHanging;
   lock.unlock();
-  done(execution.outcome.status);
-  if (execution.outcome.left_behind.empty() && !execution.outcome.opening) return OnOver(serial);
-  AwaitLeftBehind(serial, std::move(execution.outcome));
+  changed_.notify_all();
+  done(outcome.status);
 }
 
 void HookRunner::OnOver(std::uint64_t serial) {
@@ -246,31 +256,6 @@ void HookRunner::Report(Execution& execution) {
   } else {
     log_.Debug("hook completed", {{"resource", call.resource}, {"hook", Name(call.hook)}});
   }
-}
-
-/// Blocks the devices until programs that nothing can kill have ended, and a disk has opened, or
-/// this process ends.
-void HookRunner::AwaitLeftBehind(std::uint64_t serial, HookOutcome outcome) {
-  {
-    const std::lock_guard lock(mutex_);
-    queue_.at(serial).state = State::kHanging;
-  }
-  changed_.notify_all();
-  auto hanging = std::make_shared<HookOutcome>(std::move(outcome));
-  pool_.Run({.work =
-                 [hanging, cancellation = cancellation_] {
-                   std::vector<UniqueFd>& programs = hanging->left_behind;
-                   while (!cancellation->triggered()) {
-                     std::erase_if(programs, [](const UniqueFd& fd) { return HasEnded(fd); });
-                     if (programs.empty() && !hanging->opening) return;
-                     std::vector<pollfd> fds = {{cancellation->fd(), POLLIN, 0}};
-                     for (const UniqueFd& fd : programs) fds.push_back({fd.get(), POLLIN, 0});
-                     if (hanging->opening) fds.push_back({hanging->opening->get(), POLLIN, 0});
-                     poll(fds.data(), fds.size(), -1);
-                     if (hanging->opening && fds.back().revents != 0) hanging->opening.reset();
-                   }
-                 },
-             .then = [this, serial] { OnOver(serial); }});
 }
 
 /// Completes calls that were not run.

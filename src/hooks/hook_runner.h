@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "hooks/hook.h"
 #include "os/host_root.h"
-#include "os/thread_pool.h"
+#include "os/threads.h"
 
 namespace patchbay {
 
@@ -76,7 +76,6 @@ class HookRunner {
   bool Start(Queue::iterator at);
   void OnExecuted(std::uint64_t serial, Execution& execution);
   void Report(Execution& execution);
-  void AwaitLeftBehind(std::uint64_t serial, HookOutcome outcome);
   void OnOver(std::uint64_t serial);
   void Complete(const Completions& completions);
   bool IsOver() const { return ending_ || cancellation_->triggered(); }
@@ -93,7 +92,7 @@ class HookRunner {
   bool ending_ = false;
   bool abandoned_ = false;
   std::thread keeper_;  ///< from the first call on: starts and expires waiting calls
-  ThreadPool pool_;
+  JobThreads threads_;  ///< one for each call, which has limits of its own
 };
 
 }  // namespace patchbay

@@ -23,7 +23,7 @@
 
 #include "base/format.h"
 #include "http/gzip.h"
-#include "os/thread_limit.h"
+#include "os/threads.h"
 
 namespace patchbay {
 namespace {
@@ -197,8 +197,8 @@ void Connection::Answer(const HttpRequest& request, bool keep_alive) {
 void Connection::AnswerLater(SlowHttpResponse make, std::string path, bool keep_alive) {
   ++context_.waiting;
   // The slow thread passes its reference back: it must not destroy the connection.
-  const bool runs = context_.run_slow([self = shared_from_this(), make = std::move(make),
-                                       path = std::move(path), keep_alive]() mutable {
+  asio::post(context_.slow, [self = shared_from_this(), make = std::move(make),
+                             path = std::move(path), keep_alive]() mutable {
     const auto executor = self->stream_.get_executor();
     HttpResponse response = Guarded(make, path, self->context_.log);
     asio::post(executor,
@@ -208,9 +208,6 @@ void Connection::AnswerLater(SlowHttpResponse make, std::string path, bool keep_
                  self->Send(std::move(response), keep_alive);
                });
   });
-  if (runs) return;
-  --context_.waiting;
-  Send({503, kPlainText, Format("no thread can be started; {}\n", kRaiseThreadLimit)}, keep_alive);
 }
 
 void Connection::Refuse(int status) {

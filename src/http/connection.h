@@ -24,8 +24,7 @@ struct ConnectionContext {
   HttpHandler handler;
   HttpLimits limits;
   Log& log;
-  /// Runs a function later, on the slow thread. Returns false if there is no such thread.
-  std::function<bool(std::function<void()>)> run_slow;
+  boost::asio::io_context& slow;  ///< whose thread makes slow responses
   std::list<Connection*> open{};  ///< by the time of the last request, or of the connection
   std::size_t waiting = 0;        ///< requests that wait for a slow response
 

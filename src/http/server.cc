@@ -1,18 +1,19 @@
 #include "http/server.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/format.h"
 #include "http/connection.h"
 #include "http/listen.h"
-#include "os/thread_pool.h"
+#include "os/threads.h"
 
 namespace patchbay {
 namespace {
@@ -24,10 +25,8 @@ using boost::system::error_code;
 /// The pause after a failed accept, such as without free descriptors or memory.
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
-/// Slow responses use only data of this process, so they never hang. That data belongs to the
-/// daemon, so shutdown waits for them. Prometheus can wait longer than a kubelet that starts a pod.
-const ThreadPool::Options kSlow{
-    .patience = std::chrono::hours(24), .niceness = 10, .end_patience = std::chrono::hours(24)};
+/// Of the slow thread: Prometheus can wait longer than a kubelet that starts a pod.
+constexpr int kNiceness = 10;
 
 error_code TooManyFiles() {
   return boost::system::errc::make_error_code(boost::system::errc::too_many_files_open_in_system);
@@ -37,14 +36,23 @@ error_code TooManyFiles() {
 
 struct HttpServer::Impl {
   Impl(HttpHandler handler, Log& log, HttpLimits limits)
-      : shared{std::move(handler), limits, log, [this](std::function<void()> job) {
-                 return slow->Run({.work = std::move(job), .needs_thread = true});
-               }} {}
+      : shared{std::move(handler), limits, log, slow_context} {}
   ~Impl() {
     context.stop();
     if (thread.joinable()) thread.join();
     while (!shared.open.empty()) shared.open.front()->Close();
-    slow.reset();  // while the context for its results exists
+    // Slow responses use data of the daemon, so the shutdown waits for a running one. They use only
+    // data of this process, so they never hang.
+    slow_context.stop();
+    if (slow_thread.joinable()) slow_thread.join();
+  }
+
+  void RunSlow() {
+    pthread_setname_np(pthread_self(), "patchbay-slow");
+    // Linux changes only this thread.
+    setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNiceness);
+    const auto work = asio::make_work_guard(slow_context);
+    slow_context.run();
   }
 
   void Run() {
@@ -92,8 +100,8 @@ struct HttpServer::Impl {
   asio::steady_timer pause{context};
   bool accept_failing = false;
   tcp::endpoint bound;
-  std::optional<ThreadPool> slow;
-  std::thread thread;
+  asio::io_context slow_context{1};
+  std::thread thread, slow_thread;
 };
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -111,13 +119,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Create(const std::string& listen
                 Format("cannot listen on {}: {}", listen, error.message()));
   }
   impl->Accept();
-  try {
-    impl->slow.emplace(kSlow);
-    impl->thread = std::thread([raw = impl.get()] { raw->Run(); });
-  } catch (const std::system_error& problem) {
-    return Fail(ErrorKind::kUnavailable,
-                Format("cannot start the http thread: {}", problem.what()));
-  }
+  impl->slow_thread = TRY(StartThread([raw = impl.get()] { raw->RunSlow(); }));
+  impl->thread = TRY(StartThread([raw = impl.get()] { raw->Run(); }));
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "inventory/allocation_host.h"
-#include "os/thread_pool.h"
+#include "os/threads.h"
 
 namespace patchbay {
 
@@ -16,12 +16,15 @@ namespace patchbay {
 class HostLookups {
  public:
   static constexpr std::chrono::seconds kLimit{5};
+  /// The maximum number of lookups that hang: that have not returned within a second.
+  static constexpr std::size_t kMaxHanging = 8;
 
   explicit HostLookups(AllocationHost host, std::chrono::milliseconds limit = kLimit);
 
-  /// Calls `work` on a thread where it can hang, and then `then`. If the limit passes, calls
-  /// `on_late` with an error message instead. Exactly one of the two is called, on any thread.
-  /// ThreadPool::Job documents what they can access.
+  /// Calls `work` on a thread where it can hang, and then `then`. If the limit passes, or the work
+  /// cannot start, calls `on_late` with an error message instead. Exactly one of the two is called,
+  /// on any thread, unless the object is destroyed before. `work` can outlive it, and must access
+  /// only what it owns; the others must not block.
   void Run(std::function<void(const AllocationContext&)> work, std::function<void()> then,
            std::function<void(std::string why)> on_late);
 
@@ -33,7 +36,7 @@ class HostLookups {
   const AllocationHost host_;
   const std::chrono::milliseconds limit_;
   const std::shared_ptr<Paths> paths_;
-  ThreadPool pool_;
+  JobThreads threads_;
 };
 
 }  // namespace patchbay

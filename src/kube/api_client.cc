@@ -193,9 +193,8 @@ asio::awaitable<ApiResult> ApiClient::TryOnce(CallPtr call) {
       endpoints->emplace_back(asio::ip::make_address(config_.host), config_.port);
     } else {
       auto resolved = Await<Endpoints>(call, [this](auto done) {
-        pool_.Run(
-            loop_, [host = config_.host, port = config_.port] { return Resolve(host, port); },
-            std::move(done));
+        pool_.Run([host = config_.host, port = config_.port] { return Resolve(host, port); },
+                  std::move(done));
       });
       endpoints = co_await std::move(resolved);
     }

@@ -106,7 +106,6 @@ void CredentialCache::Wait(Waiting waiting) {
 void CredentialCache::Read() {
   reading_ = loop_.Now();
   pool_.Run(
-      loop_,
       [config = config_]() -> Result<Shared> {
         return std::make_shared<const Credentials>(TRY(ReadCredentials(config)));
       },

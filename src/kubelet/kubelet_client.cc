@@ -22,6 +22,7 @@
 #include "kubelet/plugin_service.h"
 #include "kubelet/plugin_sockets.h"
 #include "os/malloc_tuning.h"
+#include "os/threads.h"
 #include "rpc/socket_file.h"
 
 namespace patchbay {
@@ -94,17 +95,14 @@ class CallContext {
 template <class Run, class Done, class Outcome>
 PendingCall Begin(std::chrono::milliseconds deadline, Run run, const Done& done, Outcome refused) {
   const auto context = std::make_shared<CallContext>(deadline);
-  try {
-    std::thread thread([context, run = std::move(run), done] {
-      Outcome outcome = run(context->get());
-      context->End();
-      done(std::move(outcome));
-    });
-    return PendingCall([context] { context->Cancel(); }, std::move(thread));
-  } catch (const std::system_error&) {
-    done(std::move(refused));
-    return {};
-  }
+  auto thread = StartThread([context, run = std::move(run), done] {
+    Outcome outcome = run(context->get());
+    context->End();
+    done(std::move(outcome));
+  });
+  if (thread) return PendingCall([context] { context->Cancel(); }, *std::move(thread));
+  done(std::move(refused));
+  return {};
 }
 
 /// Calls List and returns the bytes: a stub would report a response that does not parse as

@@ -15,7 +15,7 @@
 
 #include "base/format.h"
 #include "base/path.h"
-#include "os/thread_limit.h"
+#include "os/threads.h"
 #include "rpc/socket_file.h"
 
 namespace patchbay {
@@ -138,8 +138,7 @@ void KubeletDir::Check() {
   const auto now = loop_.Now();
   next_check_ = now + kCheckInterval;
   const auto adder = watch_ ? std::optional(watch_->adder()) : std::nullopt;
-  const bool runs = pool_.TryRun(
-      loop_,
+  const Status runs = pool_.TryRun(
       [options = options_, adder, known = identity_, is_first = !has_checked_] {
         return Contents::Read(options, adder, known, is_first);
       },
@@ -148,8 +147,7 @@ void KubeletDir::Check() {
   if (runs) return;
   if (!was_starved) {
     log_.Warning("cannot check the kubelet's directory; trying again",
-                 {{"path", options_.directory},
-                  {"reason", Format("cannot start a thread; {}", kRaiseThreadLimit)}});
+                 {{"path", options_.directory}, {"reason", runs.error().message}});
   }
   is_checking_ = false;
   timer_ = loop_.After(ThreadPool::kThreadPause, [this] { Check(); });

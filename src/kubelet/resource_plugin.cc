@@ -242,7 +242,6 @@ void ResourcePlugin::StartServer() {
   };
   const std::string socket = deps_.kubelet_dir + "/" + SocketName(resource_, deps_.run, serial);
   deps_.servers_pool.Run(
-      loop,
       [rpc = deps_.rpc, socket, backend = std::move(backend),
        on_streams = std::move(on_streams)]() mutable {
         return PluginServer::Start(rpc, socket, std::move(backend), std::move(on_streams));
@@ -290,7 +289,6 @@ void ResourcePlugin::DropServer(std::function<void()> then) {
   auto stopping =
       std::make_shared<Stopping>(Stopping{std::exchange(server_, nullptr), std::move(call_)});
   deps_.servers_pool.Run(
-      deps_.loop,
       [stopping = std::move(stopping)]() mutable {
         stopping.reset();
         return true;

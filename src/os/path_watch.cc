@@ -109,9 +109,8 @@ void PathWatch::Watch(std::function<void()> done) {
   if (std::exchange(finding_, true)) return;
   callbacks_ = std::exchange(next_callbacks_, {});
   if (std::exchange(reports_change_, false)) callbacks_.push_back(on_change_);
-  pool_.Run(
-      loop_, [paths = paths_, adder = directories_->adder()] { return FindAndAdd(paths, adder); },
-      lifetime_.Guard([this](Found found) { OnFound(std::move(found)); }));
+  pool_.Run([paths = paths_, adder = directories_->adder()] { return FindAndAdd(paths, adder); },
+            lifetime_.Guard([this](Found found) { OnFound(std::move(found)); }));
 }
 
 void PathWatch::OnFound(Found found) {

@@ -15,8 +15,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <span>
-#include <system_error>
 #include <utility>
+
+#include "os/threads.h"
 
 namespace patchbay {
 namespace {
@@ -37,11 +38,7 @@ Result<std::unique_ptr<Acceptor>> Acceptor::Start(OnConnection on_connection) {
   }
   std::unique_ptr<Acceptor> acceptor(
       new Acceptor(std::move(on_connection), std::move(epoll), std::move(stop)));
-  try {
-    acceptor->thread_ = std::thread([raw = acceptor.get()] { raw->Run(); });
-  } catch (const std::system_error& error) {
-    return FailErrno("cannot start a thread", error.code().value());
-  }
+  acceptor->thread_ = TRY(StartThread([raw = acceptor.get()] { raw->Run(); }));
   return acceptor;
 }
 

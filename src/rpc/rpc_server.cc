@@ -10,13 +10,12 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/format.h"
 #include "base/number.h"
-#include "os/thread_limit.h"
+#include "os/threads.h"
 
 namespace patchbay {
 namespace {
@@ -37,13 +36,13 @@ Status CheckThreads() {
   const std::shared_future<void> end = all.get_future().share();
   std::vector<std::thread> threads;
   Status status;
-  try {
-    for (std::size_t i = 0; i < kThreads; ++i) {
-      threads.emplace_back([end] { end.wait(); });
+  while (status && threads.size() < kThreads) {
+    auto thread = StartThread([end] { end.wait(); });
+    if (thread) {
+      threads.push_back(*std::move(thread));
+    } else {
+      status = tl::unexpected(thread.error());
     }
-  } catch (const std::system_error& error) {
-    status = FailErrno(Format("cannot start the threads of gRPC; {}", kRaiseThreadLimit),
-                       error.code().value());
   }
   all.set_value();
   for (std::thread& thread : threads) thread.join();
@@ -195,11 +194,7 @@ Result<std::shared_ptr<RpcServer>> RpcServer::Create() {
     grpc::AddInsecureChannelFromFd(raw, connection);
   }));
   server->AwaitCall();
-  try {
-    server->thread_ = std::thread([raw = server.get()] { raw->Run(); });
-  } catch (const std::system_error& error) {
-    return FailErrno("cannot start a thread", error.code().value());
-  }
+  server->thread_ = TRY(StartThread([raw = server.get()] { raw->Run(); }));
   return server;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "model/hidden_resources.h"
 #include "model/match_summary.h"
 #include "model/pod_usage.h"
 #include "model/snapshot.h"
@@ -54,15 +55,6 @@ struct ScanStatus {
   std::chrono::nanoseconds took{};
   bool complete = false;
 };
-
-/// A resource of the configuration that `on_nodes` excludes from this node.
-struct HiddenResource {
-  std::string name;
-  std::string description;
-  std::vector<std::string> on_nodes;  ///< the patterns, none of which matches the node's name
-  bool operator==(const HiddenResource&) const = default;
-};
-using HiddenResources = std::vector<HiddenResource>;
 
 /// One resource at this moment. Null fields are not known yet.
 struct ResourceStatus {

@@ -6,11 +6,11 @@
 
 namespace patchbay::test {
 
-/// Occupies one thread of a pool while it exists.
+/// Occupies one place of a pool while it exists.
 class PoolHold {
  public:
   explicit PoolHold(ThreadPool& pool) {
-    pool.Run({.work = [until = ended_.get_future().share()] { until.wait(); }});
+    pool.Run([until = ended_.get_future().share()] { until.wait(); });
   }
   ~PoolHold() { ended_.set_value(); }
   PoolHold(const PoolHold&) = delete;

@@ -113,9 +113,9 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
   int checks_asked_ = 0;  ///< requested checks of the kubelet's directory
   bool merges_watches_ = false;
   ProbePool probes_{loop_, 8};
-  ThreadPool scanner_{{.patience = minutes(10)}};
-  ThreadPool commands_;
-  ThreadPool servers_;
+  ThreadPool scanner_{loop_, {.patience = minutes(10)}};
+  ThreadPool commands_{loop_};
+  ThreadPool servers_{loop_, {.max_running = 1}};
   std::string kubelet_identity_;
   std::optional<ResourceController> controller_;
   std::uint64_t servers_made_ = 0;

@@ -198,7 +198,7 @@ class DriverEndpointTest : public test::DraTest {
   test::TempTree tree_;
   test::FakeLoop loop_;
   const std::shared_ptr<RpcServer> rpc_ = test::StartRpc();
-  ThreadPool pool_{{.max_running = 2, .patience = 1h}};
+  ThreadPool pool_{loop_, {.max_running = 2, .patience = 1h}};
   std::ostringstream text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, text_};
 };

@@ -241,7 +241,7 @@ class PublisherFixture : public testing::Test {
   std::vector<AttributeSpec> attributes_;
   std::unique_ptr<api_sim::ApiServerSim> server_;
   NetLoop loop_;
-  ThreadPool threads_{{.max_running = 4}};
+  ThreadPool threads_{loop_};
   std::unique_ptr<ApiClient> client_;
   std::optional<SlicePublisher> publisher_;
 };

@@ -63,10 +63,13 @@ TEST_F(HostLookupsTest, ReportsAHangingPathToEveryWaiter) {
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
   HostLookups lookups(host_, 1500ms);
   std::vector<std::future<std::string>> hang;
-  for (int i = 0; i < 40; ++i) hang.push_back(LookUp(lookups, "/mnt/x"));
+  for (std::size_t i = 0; i < HostLookups::kMaxHanging; ++i) {
+    hang.push_back(LookUp(lookups, "/mnt/x"));
+  }
   for (auto& one : hang) {
     EXPECT_THAT(one.get(), HasSubstr("timed out looking up /mnt/x after 1.5 s"));
   }
+  EXPECT_THAT(LookUp(lookups, "/dev/a").get(), HasSubstr("8 lookups hang, the first of /mnt/x"));
   mount.End();
   // When they have returned, others can run.
   while (LookUp(lookups, "/dev/a").get() != "/dev/a") continue;

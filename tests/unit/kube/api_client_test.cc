@@ -448,7 +448,7 @@ TEST_F(ApiClientTest, TheLoopMayEndRightAfterTheClient) {
   server_.emplace(loop.io(), authority_.Issue(),
                   [](const ServerRequest&) { return Reply{"HTTP/1.1 200 OK\r\n"}; });
   {
-    ThreadPool pool{{.max_running = 1}};
+    ThreadPool pool(loop, {.max_running = 1});
     std::optional<test::PoolHold> hold;
     std::vector<Subscription> calls;
     ApiClient client(Config("localhost"), loop, loop.io(), pool);
@@ -504,7 +504,8 @@ TEST_F(ApiClientTest, RunsOnTheLoopOfTheProgram) {
                          [](const ServerRequest&) { return JsonReply(200, "{}"); });
   ClusterConfig config =
       ClusterConfigInPod("127.0.0.1", std::to_string(server.port()), tree_.path()).value();
-  ApiClient client(config, loop, loop.context(), pool_);
+  ThreadPool pool(loop);
+  ApiClient client(config, loop, loop.context(), pool);
   std::optional<ApiResult> result;
   const Subscription call = client.Send(Get(), [&](ApiResult r) {
     result = std::move(r);

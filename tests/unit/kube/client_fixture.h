@@ -94,7 +94,7 @@ class ClientFixture : public ::testing::Test {
   TempTree tree_;
   CertificateAuthority authority_;
   NetLoop loop_;
-  ThreadPool pool_{{.max_running = 4}};
+  ThreadPool pool_{loop_};
   std::optional<TlsServer> server_;
   std::unique_ptr<ApiClient> client_;
 };

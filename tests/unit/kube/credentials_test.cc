@@ -85,7 +85,7 @@ class CredentialCacheTest : public CredentialFiles {
   }
 
   test::NetLoop loop_;
-  ThreadPool pool_{{.max_running = 1}};
+  ThreadPool pool_{loop_, {.max_running = 1}};
   std::optional<CredentialCache> cache_{std::in_place, Config(), loop_, pool_};
 };
 
@@ -154,8 +154,7 @@ TEST_F(CredentialCacheTest, CallsNothingAfterItsEnd) {
   cache_.reset();
   // The pool has one thread, which runs the read first.
   bool passed = false;
-  pool_.Run(
-      loop_, [] { return 0; }, [&](int) { passed = true; });
+  pool_.Run([] { return 0; }, [&](int) { passed = true; });
   ASSERT_TRUE(loop_.RunUntil([&] { return passed; }));
   EXPECT_FALSE(called);
 }

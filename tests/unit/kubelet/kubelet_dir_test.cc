@@ -84,7 +84,7 @@ class KubeletDirTest : public testing::Test {
 
   test::TempTree tree_;
   test::FakeLoop loop_;
-  ThreadPool pool_{{.max_running = 1, .patience = 1h, .max_idle = 1}};
+  ThreadPool pool_{loop_, {.max_running = 1, .patience = 1h}};
   std::ostringstream log_text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
   std::vector<std::string> reports_;
@@ -350,10 +350,9 @@ TEST_F(KubeletDirTest, IgnoresAPendingCheckAfterDestruction) {
     Start();
     dir_.reset();
   }
-  std::promise<void> checked;
-  pool_.Run({.work = [&checked] { checked.set_value(); }});
-  checked.get_future().wait();
-  loop_.RunPosted();
+  bool checked = false;
+  pool_.Run([] { return true; }, [&](bool is_checked) { checked = is_checked; });
+  ASSERT_TRUE(loop_.RunUntil([&] { return checked; }));
   EXPECT_THAT(reports_, ElementsAre());
 }
 
@@ -385,7 +384,7 @@ int CheckWithoutThreads() {
   if (chmod(tree.path().c_str(), 0755) != 0 || !test::ForbidThreads()) return 0;
   std::ostringstream text;
   Log log{LogLevel::kDebug, LogFormat::kText, text};
-  ThreadPool pool;
+  ThreadPool pool(loop);
   int found = 0;
   KubeletDir dir(loop, pool, log, KubeletDir::Options{tree.path(), "00000001", 60s},
                  KubeletDir::Events{.on_kubelet = [&](auto, const auto&) { ++found; },

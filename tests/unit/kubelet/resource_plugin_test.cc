@@ -98,7 +98,7 @@ class ResourcePluginTest : public testing::Test {
   std::uint64_t generation_ = 0;
   int stale_ = 0;
   std::vector<std::string> events_;
-  ThreadPool pool_;
+  ThreadPool pool_{loop_};
   std::optional<ResourcePlugin> plugin_;
 };
 

@@ -71,7 +71,7 @@ class PathWatchTest : public testing::Test {
   test::TempTree tree_;
   int told_ = 0;
   std::function<void()> on_change_;
-  ThreadPool pool_;
+  ThreadPool pool_{loop_};
   std::unique_ptr<PathWatch> watch_;
 };
 
@@ -454,7 +454,8 @@ TEST_F(PathWatchTest, ReportsPathsThatCannotBeWatched) {
 
 TEST_F(PathWatchTest, WorksOnTheRealLoop) {
   AsioLoop loop;
-  auto watch = PathWatch::Create(loop, pool_, {tree_.path("a.toml")}, [&] { loop.Stop(); });
+  ThreadPool pool(loop);
+  auto watch = PathWatch::Create(loop, pool, {tree_.path("a.toml")}, [&] { loop.Stop(); });
   ASSERT_TRUE(watch);
   (*watch)->Watch([&] { tree_.File("a.toml"); });
   loop.Run();

@@ -1,4 +1,4 @@
-#include "status/hidden_resources.h"
+#include "model/hidden_resources.h"
 
 #include <gmock/gmock.h>
 
