@@ -125,7 +125,8 @@ Status Daemon::StartResources() {
               {{"resource", resource.name}, {"node", options_.node_name}});
   }
   status_->SetHiddenResources(std::move(hidden));
-  TRY(Reconcile(specs));
+  Apply(specs, PlanReload(spec_, {}, spec_, specs));
+  TRY(StartFree());
   if (!dra_) ServePreparedClaims();
   return {};
 }
@@ -316,12 +317,8 @@ void Daemon::UpdateReadiness() {
   for (const auto& resource : resources_) {
     if (!resource->registered()) add(resource->name(), resource->WhyNotRegistered());
   }
-  if (specs_.size() != wanted_.size()) {
-    const std::set served(specs_.begin(), specs_.end());
-    for (const auto& spec : wanted_) {
-      if (served.contains(spec)) continue;
-      add(spec->name, "waits until the previous resource of this name has stopped");
-    }
+  for (const auto& spec : Waiting()) {
+    add(spec->name, "waits until the previous resource of this name has stopped");
   }
   if (unready > kMaxUnready) result.body += Format("and {} more\n", unready - kMaxUnready);
   const std::lock_guard lock(readiness_mutex_);
@@ -346,8 +343,7 @@ void Daemon::Stop(std::function<void()> done) {
   stopping_ = true;
   rescan_ = Subscription();
   settle_ = Subscription();
-  start_retry_ = Subscription();
-  reconcile_ = Subscription();
+  start_ = Subscription();
   trim_ = Subscription();
   retain_ = Subscription();
   kernel_events_.reset();

@@ -93,17 +93,18 @@ class Daemon {
   Daemon(AsioLoop& loop, Log& log, Options options);
   Status ServeHttp();
   Status StartResources();
-  Status ApplyPlan(const ResourceSpecs& specs, const ReloadPlan& plan);
+  void Apply(const ResourceSpecs& wanted, const ReloadPlan& plan);
+  Status StartFree();
+  ResourceSpecs Waiting() const;
   std::unique_ptr<ResourceController> MakeResource(ResourceController::Entry entry,
                                                    Cancellation cancellation);
   void Drain(std::unique_ptr<ResourceController> resource);
-  Status Reconcile(const ResourceSpecs& wanted);
   void StartDra();
   void ServePreparedClaims();
   void OnClaimsUnreadable(const std::string& reason);
   void OnDraStatus();
-  void ReconcileWaiting();
-  void ReconcileWaitingSoon();
+  void StartWaiting();
+  void StartWaitingSoon();
   bool RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics = {});
   void ApplyLive(const DaemonSpec& spec);
   void StartKubeletDir();
@@ -130,8 +131,7 @@ class Daemon {
   std::vector<Diagnostic> logged_ = options_.diagnostics;  ///< of the configuration, as logged last
   std::string logged_keys_;  ///< of [daemon]: those reported to need a restart
   DaemonSpec spec_;          ///< in force
-  ResourceSpecs wanted_;     ///< in force; the resources of this node
-  ResourceSpecs specs_;      ///< the same, without those whose name is still taken
+  ResourceSpecs wanted_;     ///< in force; the resources of this node, also those that wait
   const HostRoot host_;
   const std::shared_ptr<ScanBudget> scan_budget_ = std::make_shared<ScanBudget>();
   // The pools outlive everything that has jobs in them or reads their state.
@@ -158,10 +158,10 @@ class Daemon {
   std::list<Draining> draining_;
   std::vector<std::shared_ptr<ResourceObserver>>
       ended_observers_;        ///< of resources that have ended
-  Subscription reconcile_;     ///< pending, after the name of a resource became free
   Subscription claims_retry_;  ///< pending, after the CDI files of claims could not be read
   std::string claims_error_;   ///< why not, as logged
-  Subscription start_retry_;   ///< of those that could not start
+  Subscription start_;         ///< pending, of resources that wait
+  std::string start_error_;    ///< why they wait, as logged
   std::unique_ptr<KubeletDir> kubelet_dir_;
   std::shared_ptr<PodResources> pod_resources_;  ///< null if disabled
   std::uint64_t servers_made_ = 0;

@@ -1,6 +1,6 @@
-// Reload rejects what cannot be applied before it changes anything. Reconcile then plans the wanted
-// resources whose name is free against the current ones, and ApplyPlan keeps, changes or drains the
-// controllers. Resources whose name a draining one still has are started when it has ended.
+// Reload rejects what cannot be applied before it changes anything. Apply then keeps, changes or
+// drains the controllers, as PlanReload says. A wanted resource without a controller waits: until a
+// draining one with its name has ended, or the system can start it.
 
 #include <algorithm>
 #include <iterator>
@@ -26,7 +26,7 @@ constexpr std::size_t kMaxStepsLogged = 20;
 
 /// The pause between two attempts to start resources whose name has become free.
 constexpr std::chrono::seconds kStartRetry{1};
-constexpr std::chrono::milliseconds kReconcilePause{50};
+constexpr std::chrono::milliseconds kStartPause{50};
 constexpr std::chrono::seconds kClaimsRetry{5};
 
 void LogStep(Log& log, const ResourceStep& step) {
@@ -107,9 +107,8 @@ bool Daemon::Reload(Loaded loaded) {
   }
   if (!dra_) spec_.dra_driver = loaded.model->daemon.dra_driver;  // nothing uses it yet
   const ReloadPlan plan = PlanReload(spec_, wanted_, loaded.model->daemon, wanted);
-  if (const Status reconciled = Reconcile(wanted); !reconciled) {
-    return RefuseReload(reconciled.error().message, std::move(diagnostics));
-  }
+  Apply(wanted, plan);
+  StartWaiting();
   ApplyLive(loaded.model->daemon);
   status_->SetHiddenResources(HiddenFrom(*loaded.model, wanted));
   status_->SetConfigReading({true, std::chrono::system_clock::now(), "", std::move(diagnostics)});
@@ -123,27 +122,6 @@ bool Daemon::RefuseReload(const std::string& reason, std::vector<Diagnostic> dia
       {false, std::chrono::system_clock::now(), reason, std::move(diagnostics)});
   log_.Error("config reload failed; keeping the last valid configuration", {{"reason", reason}});
   return false;
-}
-
-/// Serves the wanted resources, except those whose name a draining resource still has.
-Status Daemon::Reconcile(const ResourceSpecs& wanted) {
-  std::set<std::string_view> taken;
-  for (const Draining& draining : draining_) taken.insert(draining.resource->name());
-  // A resource that gets the other API is drained first, as if it had been removed.
-  for (const auto& old : specs_) {
-    const auto same =
-        std::ranges::find(wanted, old->name, [](const auto& spec) { return spec->name; });
-    if (same != wanted.end() && (*same)->api != old->api) taken.insert(old->name);
-  }
-  if (!dra_ && HasDra(wanted)) StartDra();
-  ResourceSpecs free;
-  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(free),
-               [&](const auto& spec) { return !taken.contains(spec->name); });
-  TRY(ApplyPlan(free, PlanReload(spec_, specs_, spec_, free)));
-  if (dra_) dra_->SetNames(DraNames(wanted));
-  wanted_ = wanted;
-  UpdateReadiness();
-  return {};
 }
 
 /// Connects to nothing before a resource needs it, so that a node without such resources needs no
@@ -200,27 +178,23 @@ void Daemon::OnDraStatus() {
 }
 
 /// Runs once for all names that become free together, because it visits every resource.
-void Daemon::ReconcileWaitingSoon() {
-  if (reconcile_) return;
-  reconcile_ = loop_.After(kReconcilePause, [this] {
-    reconcile_ = Subscription();
-    ReconcileWaiting();
+void Daemon::StartWaitingSoon() {
+  if (start_) return;
+  start_ = loop_.After(kStartPause, [this] {
+    StartWaiting();
     ended_observers_.clear();  // a resource that has returned keeps its counters
   });
 }
 
-/// Starts the resources that waited for their name, and retries until that succeeds.
-void Daemon::ReconcileWaiting() {
-  const bool retries = static_cast<bool>(start_retry_);
-  start_retry_ = Subscription();
-  if (specs_.size() == wanted_.size()) return;
-  const Status reconciled = Reconcile(wanted_);
-  if (reconciled) return;
-  if (!retries) {
-    log_.Warning("resources cannot start yet; retrying every second",
-                 {{"reason", reconciled.error().message}});
+/// Retries each second until it succeeds.
+void Daemon::StartWaiting() {
+  start_ = Subscription();
+  const Status started = StartFree();
+  const std::string error = started ? "" : started.error().message;
+  if (std::exchange(start_error_, error) != error && !started) {
+    log_.Warning("resources cannot start yet; retrying every second", {{"reason", error}});
   }
-  start_retry_ = loop_.After(kStartRetry, [this] { ReconcileWaiting(); });
+  if (!started) start_ = loop_.After(kStartRetry, [this] { StartWaiting(); });
 }
 
 void Daemon::ApplyLive(const DaemonSpec& spec) {
@@ -242,50 +216,73 @@ void Daemon::ApplyLive(const DaemonSpec& spec) {
   status_->SetDeviceMetrics(spec.device_metrics);
 }
 
-/// Applies `specs` to the resources. A failure changes nothing.
-Status Daemon::ApplyPlan(const ResourceSpecs& specs, const ReloadPlan& plan) {
-  std::map<std::string, ChangeImpact> impact;
-  std::map<std::string, Cancellation> cancellations;
-  for (const ResourceStep& step : plan.resources) {
-    impact.emplace(step.resource, step.impact);
-    if (step.impact != ChangeImpact::kNew) continue;
-    cancellations.emplace(step.resource, TRY(options_.make_cancellation()));
-  }
-
-  std::map<std::string, std::unique_ptr<ResourceController>> had;
+/// Changes and drains resources. New ones wait until StartFree.
+void Daemon::Apply(const ResourceSpecs& wanted, const ReloadPlan& plan) {
+  if (!dra_ && HasDra(wanted)) StartDra();
+  std::map<std::string_view, ChangeImpact> impact;
+  for (const ResourceStep& step : plan.resources) impact.emplace(step.resource, step.impact);
   for (auto& resource : std::exchange(resources_, {})) {
-    const std::string& name = resource->name();
-    if (impact.at(name) == ChangeImpact::kRemoved) {
+    const ChangeImpact own = impact.at(resource->name());
+    // A resource that gets the other API is drained first, as if it had been removed.
+    if (own == ChangeImpact::kRemoved || own == ChangeImpact::kApi) {
       Drain(std::move(resource));
     } else {
-      had.emplace(name, std::move(resource));
+      resources_.push_back(std::move(resource));
     }
   }
-  specs_ = specs;
-  for (const auto& spec : specs) {
-    const ChangeImpact own = impact.at(spec->name);
-    if (own == ChangeImpact::kNew) {
-      resources_.push_back(MakeResource({spec, ExclusiveResourcesAbove(*spec, specs)},
-                                        std::move(cancellations.at(spec->name))));
+  wanted_ = wanted;
+  for (const auto& resource : resources_) {
+    if (impact.at(resource->name()) == ChangeImpact::kNothing) continue;
+    const auto spec = *std::ranges::find(wanted, resource->name(), &ResourceSpec::name);
+    resource->Apply({spec, ExclusiveResourcesAbove(*spec, wanted)});
+  }
+  if (dra_) dra_->SetNames(DraNames(wanted));
+}
+
+/// Starts the resources that wait and whose name is free. Fails if one cannot start; the others
+/// are started.
+Status Daemon::StartFree() {
+  Status status;
+  Resources started;
+  for (const auto& spec : Waiting()) {
+    const bool is_taken = std::ranges::any_of(
+        draining_, [&](const Draining& other) { return other.resource->name() == spec->name; });
+    if (is_taken) continue;
+    auto cancellation = options_.make_cancellation();
+    if (!cancellation) {
+      status = tl::unexpected(cancellation.error());
       continue;
     }
-    resources_.push_back(std::move(had.at(spec->name)));
-    if (own != ChangeImpact::kNothing) {
-      resources_.back()->Apply({spec, ExclusiveResourcesAbove(*spec, specs)});
-    }
+    started.push_back(
+        MakeResource({spec, ExclusiveResourcesAbove(*spec, wanted_)}, *std::move(cancellation)));
   }
+  const std::size_t before = resources_.size();
+  std::ranges::move(started, std::back_inserter(resources_));
   const bool watches_kernel = WatchKernel();  // before the first scan, so that no event is lost
-  for (const auto& resource : resources_) {
-    if (impact.at(resource->name()) == ChangeImpact::kNew) {
-      resource->Scan();
-      if (kubelet_) resource->OnKubelet(*kubelet_);
-      ReportHolders(*resource);
-    } else if (watches_kernel && resource->DependsOnSysfs()) {
-      resource->Scan();
+  for (std::size_t i = 0; i < resources_.size(); ++i) {
+    ResourceController& resource = *resources_[i];
+    if (i >= before) {
+      resource.Scan();
+      if (kubelet_) resource.OnKubelet(*kubelet_);
+      ReportHolders(resource);
+    } else if (watches_kernel && resource.DependsOnSysfs()) {
+      resource.Scan();
     }
   }
   shared_devices_.Compare();
-  return {};
+  UpdateReadiness();
+  return status;
+}
+
+/// Returns the wanted resources that are not served, in their order.
+ResourceSpecs Daemon::Waiting() const {
+  ResourceSpecs waiting;
+  for (const auto& spec : wanted_) {
+    if (std::ranges::find(resources_, spec->name, &ResourceController::name) == resources_.end()) {
+      waiting.push_back(spec);
+    }
+  }
+  return waiting;
 }
 
 std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Entry entry,
@@ -339,7 +336,7 @@ void Daemon::Drain(std::unique_ptr<ResourceController> resource) {
       ended_observers_.push_back(at->resource->observer());
       draining_.erase(at);
       if (draining_.empty()) RetainWatches();
-      ReconcileWaitingSoon();
+      StartWaitingSoon();
     });
   });
 }
