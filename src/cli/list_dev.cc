@@ -34,8 +34,8 @@ class DevWalk {
 
 /// Returns whether a directory is on the file system of /dev: mount points are not.
 bool DevWalk::IsOnDev(const HostNode& node) const {
-  const auto stamp = host_.StampOf(node);
-  return stamp && stamp->device == file_system_;
+  const auto file_system = host_.FileSystemOf(node);
+  return file_system && *file_system == file_system_;
 }
 
 void DevWalk::Entry(const std::string& path, FileType type, int depth) {
@@ -67,7 +67,7 @@ Status DevWalk::Directory(const std::string& directory, int depth) {
 
 Result<std::vector<SeenName>> DevWalk::Run() && {
   const HostNode dev = TRY(host_.Resolve(kDev));
-  file_system_ = TRY(host_.StampOf(dev)).device;
+  file_system_ = TRY(host_.FileSystemOf(dev));
   TRY(Directory(std::string(kDev), 0));
   if (names_.size() > max_names_) {
     names_.resize(max_names_);

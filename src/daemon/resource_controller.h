@@ -70,13 +70,14 @@ class ResourceController final : private DraService::Resource {
   /// results, running hooks, the socket and the kubelet's stream.
   void Apply(Entry entry);
 
-  /// Requests a full scan of the host; see ScanScheduler for when it starts.
+  /// Requests a scan of the host; see ScanScheduler for when it starts.
   void Scan();
-  /// Requests a full scan that runs commands again.
+  /// Requests a scan that runs commands again.
   void Refresh();
-  /// Entries of the directory changed: requests a scan if the resource depends on it. Directories
-  /// without a reported change are not read again.
-  void OnChanged(const std::string& directory);
+  /// Entries of the directory changed: requests a scan if the resource depends on it.
+  void OnChanged(const std::string& directory) {
+    if (!ended_ && MayDependOn(directory)) Scan();
+  }
   /// The directories whose changes require a scan; paths of this process.
   const std::set<std::string>& directories() const { return directories_; }
   /// Returns true if kernel events require a scan, too.
@@ -147,11 +148,9 @@ class ResourceController final : private DraService::Resource {
   void SetUsage(PodUsage usage);
   void SetProber();
   void SetReleaseHooks();
-  void ScanSoon();
   void StartScan();
   void AbandonScan();
   void OnScanHangs();
-  std::set<std::string> WatchedDirectories() const;
   void OnScanned(Outcome outcome);
   void OnHealthChanged(ProbeScheduler::Change change);
   void AwaitExpiry();
@@ -175,8 +174,6 @@ class ResourceController final : private DraService::Resource {
   bool is_ready_ = false;                      ///< if it does
   Subscription unused_;                        ///< the same: ends a drain
   std::set<std::string> directories_;
-  /// The directories watched when the last scan began, without a change since.
-  std::set<std::string> unchanged_dirs_;
   std::shared_ptr<const Snapshot> published_;
   std::optional<DeviceHolders> units_;     ///< as last reported by the kubelet
   std::size_t claimed_ = 0;                ///< devices that claims hold
@@ -191,7 +188,6 @@ class ResourceController final : private DraService::Resource {
   std::string groups_error_;    ///< of ProvideGroups, as logged; empty after a success
   bool forgets_early_ = false;  ///< see Inventory::MergeScan; as logged
   bool refresh_ = false;        ///< run commands in the next scan; the first does so anyway
-  bool full_scan_ = true;       ///< the next scan does not reuse the devices of the last one
   std::shared_ptr<const OwnedNodes> owned_;  ///< by other resources, in the last scan
   std::shared_ptr<ScanCache> scan_cache_ = std::make_shared<ScanCache>();
   Subscription pause_;     ///< between two scans

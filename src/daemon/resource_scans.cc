@@ -15,18 +15,6 @@ void ResourceController::Refresh() {
 }
 
 void ResourceController::Scan() {
-  unchanged_dirs_.clear();
-  full_scan_ = true;
-  ScanSoon();
-}
-
-void ResourceController::OnChanged(const std::string& directory) {
-  if (ended_ || !MayDependOn(directory)) return;
-  unchanged_dirs_.erase(directory);
-  ScanSoon();
-}
-
-void ResourceController::ScanSoon() {
   if (scans_.Request()) StartScan();
 }
 
@@ -38,15 +26,12 @@ void ResourceController::StartScan() {
   scanned_for_ = wanted.spec;
   runs_command_ = HasCommand(*wanted.spec);
   scan_limit_ = deps_.plugin.loop.After(ScanLimit(*wanted.spec), [this] { OnScanHangs(); });
-  scan_cache_->SetSpec(wanted.spec);
   const auto& before = inventory_.snapshot();
   const ScanRequest request{.node_name = deps_.plugin.allocation.node_name,
                             .exclusive_above = wanted.exclusive_above,
                             .owned_before = owned_,
                             .skips_exclusive = scans_.has_abandoned(),
                             .refresh = std::exchange(refresh_, false),
-                            .is_full = std::exchange(full_scan_, false),
-                            .unchanged_dirs = std::exchange(unchanged_dirs_, WatchedDirectories()),
                             .before = before,
                             // Explains a resource without devices.
                             .report = before == nullptr || before->devices.empty(),
@@ -88,14 +73,6 @@ void ResourceController::OnScanHangs() {
   if (!is_for_another && !may_be_exclusive) return;
   AbandonScan();
   StartScan();
-}
-
-std::set<std::string> ResourceController::WatchedDirectories() const {
-  std::set<std::string> watched = directories_;
-  std::erase_if(watched, [this](const std::string& directory) {
-    return deps_.watch == nullptr || !deps_.watch->Watches(directory);
-  });
-  return watched;
 }
 
 void ResourceController::OnScanned(Outcome outcome) {

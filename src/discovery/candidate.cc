@@ -6,15 +6,14 @@ namespace patchbay {
 
 std::string Candidate::label() const {
   if (!device->nodes.empty()) return device->nodes.front().path;
-  // Only devices with nodes are known from the last scan.
-  return draft->syspath.empty() ? draft->identity : std::string(BaseName(draft->syspath));
+  return syspath.empty() ? identity : std::string(BaseName(syspath));
 }
 
 MatchReport::Thing Candidate::thing() const {
-  MatchReport::Thing thing{device->id, {}, draft == nullptr ? "" : draft->syspath};
+  MatchReport::Thing thing{device->id, {}, syspath};
   for (const DeviceNode& node : device->nodes) thing.paths.push_back(node.path);
-  if (device->nodes.empty() && !thing.syspath.empty()) thing.paths.push_back(thing.syspath);
-  if (device->id.empty() && thing.paths.empty()) thing.id = draft->identity;
+  if (device->nodes.empty() && !syspath.empty()) thing.paths.push_back(syspath);
+  if (device->id.empty() && thing.paths.empty()) thing.id = identity;
   return thing;
 }
 

@@ -30,33 +30,39 @@ namespace {
 Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candidate,
                                const std::string& node_name) {
   const auto& id = spec.matches[candidate.device->match].id;
-  if (!id) return candidate.draft->identity;
+  if (!id) return candidate.identity;
   Variables variables = VariablesOf(*candidate.device);
   variables.resource = spec.name;
   variables.node_name = node_name;
   return id->Render(variables);
 }
 
-/// Sorts by ID, those with the same ID by label.
+/// Sorts by ID, those with the same ID by label. Usually a source finds them in this order.
 void SortById(std::vector<Candidate>& found) {
-  std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+  const auto is_less = [](const Candidate& a, const Candidate& b) {
     if (a.device->id == b.device->id) return a.label() < b.label();
     return IdLess(a.device->id, b.device->id);
-  });
+  };
+  if (!std::ranges::is_sorted(found, is_less)) std::ranges::stable_sort(found, is_less);
 }
 
-/// Replaces devices that are equal to listed ones by those. Both lists are ordered by ID.
-void UseListedDevices(const std::vector<ListedDevice>& listed, std::vector<Candidate>& found) {
+/// Returns the devices, with the listed objects in place of equal ones, so that all later
+/// comparisons of unchanged devices are those of pointers. Both lists are ordered by ID.
+DeviceList DevicesOf(std::vector<Candidate> found, const Snapshot* before) {
+  static const Snapshot kNothing;
+  const std::vector<ListedDevice>& listed = (before == nullptr ? kNothing : *before).devices;
   auto at = listed.begin();
+  DeviceList::Shared devices;
+  devices.reserve(found.size());
   for (Candidate& candidate : found) {
-    if (at != listed.end() && at->device != candidate.device) {
-      while (at != listed.end() && IdLess(at->device->id, candidate.device->id)) ++at;
+    while (at != listed.end() && IdLess(at->device->id, candidate.device->id)) ++at;
+    if (at != listed.end() && *at->device == *candidate.device) {
+      devices.push_back(at->device);
+    } else {
+      devices.push_back(std::move(candidate.device));
     }
-    if (at == listed.end()) return;
-    if (at->device != candidate.device && *at->device != *candidate.device) continue;
-    if (candidate.draft != nullptr) candidate.draft->device.reset();
-    candidate.device = at++->device;
   }
+  return DeviceList(std::move(devices));
 }
 
 /// Removes the candidates from `found` for which `reject` returns a reason.
@@ -227,28 +233,23 @@ void AddNumaNode(Device& device, NumaNodes& numa) {
 }  // namespace
 
 Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanRequest& request) {
-  ScanContext scan(host, request, &spec);
+  ScanContext scan(host, request);
   ScanMatches(spec, scan);
   std::vector<Candidate> found = Group(spec, scan);
   NumaNodes numa(scan.sysfs());
   const bool needs_numa = NeedsNumaNodes(spec);
   std::erase_if(found, [&](Candidate& candidate) {
-    Device* const device = candidate.mutable_device();
-    if (device == nullptr) return false;
     auto identity = IdentityOf(spec, candidate, request.node_name);
     if (!identity) {
       scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
                            "id: " + identity.error().message);
-      candidate.ListAgain();
       return true;
     }
-    device->id = DeviceId(*identity, LongestDeviceId(spec));
-    if (needs_numa) AddNumaNode(*device, numa);
+    candidate.device->id = DeviceId(*identity, LongestDeviceId(spec));
+    if (needs_numa) AddNumaNode(*candidate.device, numa);
     return false;
   });
   SortById(found);
-  if (request.before != nullptr) UseListedDevices(request.before->devices, found);
-  scan.KeepDevices(found);
   Discovery discovery;
   // Limits come after the rules for single devices, because rejected ones do not count, and before
   // the check for equal IDs, because only one of the devices may remain.
@@ -265,10 +266,7 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
     }
   }
 
-  DeviceList::Shared devices;
-  devices.reserve(found.size());
-  for (Candidate& candidate : found) devices.push_back(std::move(candidate.device));
-  discovery.devices = DeviceList(std::move(devices));
+  discovery.devices = DevicesOf(std::move(found), request.before.get());
   FindMissing(spec, request.node_name, scan, discovery);
   FindBlockedGroups(scan, discovery);
   FindNotes(spec, request.node_name, scan, discovery);

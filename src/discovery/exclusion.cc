@@ -57,18 +57,9 @@ Exclusion Exclusion::Of(const MatchSpec& match, ScanContext& scan) {
       is_undecided = is_undecided || (!node && node.error().kind != ErrorKind::kNotFound);
       if (node && node->path != path) exclusion.links_.emplace(node->path, Link{path, index});
     };
-    const GlobVisitor visitor{
-        .on_path = [&](const std::string& path) { follow(path, nullptr); },
-        .on_directory =
-            [&](const std::string& directory, const NamePattern& name) {
-              const auto wanted = [&](const std::string& entry) { return name.Matches(entry); };
-              for (const HostEntry& entry : scan.List(directory, "", name.text(), wanted)) {
-                follow(directory + entry.name, &entry);
-              }
-            }};
     const std::size_t unreadable = scan.unreadable();
     for (const Glob::Components& alternative : glob.alternatives()) {
-      if (!IsTooWide(alternative)) WalkGlob(alternative, scan, visitor);
+      if (!IsTooWide(alternative)) WalkGlob(alternative, scan, follow);
     }
     if (is_undecided || scan.unreadable() != unreadable) {
       exclusion.undecided_ = glob.text();

@@ -8,9 +8,11 @@ namespace {
 /// The maximum depth for "**".
 constexpr int kMaxDepth = 16;
 
+using OnPath = std::function<void(const std::string& path, const HostEntry* entry)>;
+
 struct Walk {
   ScanContext& scan;
-  const GlobVisitor& visitor;
+  const OnPath& on_path;
 
   /// `directory` does not end with a slash; the root directory is "".
   void Down(const std::string& directory, std::span<const Glob::Component> pattern, int depth) {
@@ -19,16 +21,17 @@ struct Walk {
     if (component.any_depth) return AnyDepth(directory, rest, depth);
     if (component.name.literal()) {
       const std::string path = directory + "/" + component.name.text();
-      if (rest.empty()) return visitor.on_path(path);
+      if (rest.empty()) return on_path(path, nullptr);
       if (scan.IsDirectory(path)) Down(path, rest, depth);
       return;
     }
-    if (rest.empty()) return visitor.on_directory(directory + "/", component.name);
     const auto wanted = [&](const std::string& name) { return component.name.Matches(name); };
-    for (const HostEntry& entry : scan.List(directory + "/", "", component.name.text(), wanted)) {
+    for (const HostEntry& entry : scan.List(directory + "/", component.name.text(), wanted)) {
       const std::string path = directory + "/" + entry.name;
-      if (entry.type == FileType::kDirectory ||
-          (entry.type == FileType::kSymlink && scan.IsDirectory(path))) {
+      if (rest.empty()) {
+        on_path(path, &entry);
+      } else if (entry.type == FileType::kDirectory ||
+                 (entry.type == FileType::kSymlink && scan.IsDirectory(path))) {
         Down(path, rest, depth);
       }
     }
@@ -39,7 +42,7 @@ struct Walk {
     if (depth == kMaxDepth) return;
     // Links to directories are not followed, because they can form a loop.
     const auto visible = [](const std::string& name) { return !name.starts_with('.'); };
-    for (const HostEntry& entry : scan.List(directory + "/", "", "**", visible)) {
+    for (const HostEntry& entry : scan.List(directory + "/", "**", visible)) {
       if (entry.type == FileType::kDirectory) {
         AnyDepth(directory + "/" + entry.name, rest, depth + 1);
       }
@@ -49,8 +52,8 @@ struct Walk {
 
 }  // namespace
 
-void WalkGlob(const Glob::Components& pattern, ScanContext& scan, const GlobVisitor& visitor) {
-  Walk{scan, visitor}.Down("", pattern, 0);
+void WalkGlob(const Glob::Components& pattern, ScanContext& scan, const OnPath& on_path) {
+  Walk{scan, on_path}.Down("", pattern, 0);
 }
 
 }  // namespace patchbay

@@ -8,16 +8,11 @@
 
 namespace patchbay {
 
-/// The functions that a walk calls for the last component of a pattern.
-struct GlobVisitor {
-  /// The path may match. It is literal and need not exist.
-  std::function<void(const std::string& path)> on_path;
-  /// Entries of the directory, which ends with a slash, match if their name is like `name`.
-  std::function<void(const std::string& directory, const NamePattern& name)> on_directory;
-};
-
-/// Evaluates one alternative of a glob on the host. Follows links to directories, except for "**".
-/// Watches everything that can change which paths the visitor gets.
-void WalkGlob(const Glob::Components& pattern, ScanContext& scan, const GlobVisitor& visitor);
+/// Evaluates one alternative of a glob on the host, and calls `on_path` with each path that
+/// matches and its directory entry. If the last component is literal, the entry is null, and the
+/// path need not exist. Follows links to directories, except for "**". Watches everything that can
+/// change which paths match.
+void WalkGlob(const Glob::Components& pattern, ScanContext& scan,
+              const std::function<void(const std::string& path, const HostEntry* entry)>& on_path);
 
 }  // namespace patchbay

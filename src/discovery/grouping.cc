@@ -103,10 +103,10 @@ std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) 
         std::tuple(candidate.device->match, *value, PortOfChooser(candidate, variable)),
         grouped.size());
     if (is_new) {
-      candidate.draft->identity = *value;
+      candidate.identity = *value;
       grouped.push_back(std::move(candidate));
     } else {
-      Merge(std::move(*candidate.mutable_device()), *grouped[place->second].mutable_device());
+      Merge(std::move(*candidate.device), *grouped[place->second].device);
     }
   }
   return grouped;
@@ -120,19 +120,16 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
                                        ? MergeGroups(spec, scan)
                                        : std::exchange(scan.candidates(), {});
   std::erase_if(grouped, [&](Candidate& candidate) {
-    if (candidate.device->nodes.size() > 1) {
-      std::vector<DeviceNode>& nodes = candidate.mutable_device()->nodes;
-      std::sort(nodes.begin(), nodes.end(),
-                [](const DeviceNode& a, const DeviceNode& b) { return IdLess(a.path, b.path); });
-    }
+    std::vector<DeviceNode>& nodes = candidate.device->nodes;
+    std::sort(nodes.begin(), nodes.end(),
+              [](const DeviceNode& a, const DeviceNode& b) { return IdLess(a.path, b.path); });
     const MatchSpec& match = spec.matches[candidate.device->match];
     if (!match.together && match.require.empty()) return false;
     const auto missing = MissingNode(match, *candidate.device);
     if (!missing) return false;
     scan.RejectCandidate(candidate, RejectReason::kIncomplete,
-                         Format("the device \"{}\" needs a node {}; it has {}",
-                                candidate.draft->identity, *missing, Paths(*candidate.device)));
-    candidate.ListAgain();
+                         Format("the device \"{}\" needs a node {}; it has {}", candidate.identity,
+                                *missing, Paths(*candidate.device)));
     return true;
   });
   return grouped;

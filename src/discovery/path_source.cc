@@ -6,23 +6,13 @@ namespace patchbay {
 
 void ScanSource(const PathSource& source, ScanContext& scan) {
   for (const Glob& glob : source.globs) {
-    const auto identity = [&](const std::string& path) {
-      return glob.spans_directories() ? path.substr(glob.fixed_directory().size())
-                                      : std::string(BaseName(path));
+    const auto add = [&](const std::string& path, const HostEntry* entry) {
+      const std::string_view identity =
+          glob.spans_directories() ? std::string_view(path).substr(glob.fixed_directory().size())
+                                   : BaseName(path);
+      scan.AddNode(path, entry, {}, std::string(identity));
     };
-    const GlobVisitor visitor{
-        .on_path =
-            [&](const std::string& path) { scan.AddNode(path, nullptr, {}, identity(path)); },
-        .on_directory =
-            [&](const std::string& directory, const NamePattern& name) {
-              scan.AddNodes(
-                  directory, glob.text(), name.text(),
-                  [&](const std::string& entry) { return name.Matches(entry); },
-                  [&](const std::string& path) {
-                    return NodeMatch{{}, identity(path)};
-                  });
-            }};
-    for (const Glob::Components& pattern : glob.alternatives()) WalkGlob(pattern, scan, visitor);
+    for (const Glob::Components& pattern : glob.alternatives()) WalkGlob(pattern, scan, add);
   }
 }
 

@@ -39,6 +39,13 @@ std::string WrongType(FileType type, NodeType wanted) {
                 kNodeTypeNames[static_cast<std::size_t>(wanted)]);
 }
 
+/// Sorts the entries of a directory. A name that is replaced meanwhile can be read twice.
+void SortByName(std::vector<HostEntry>& entries) {
+  std::ranges::sort(entries, IdLess, &HostEntry::name);
+  const auto repeated = std::ranges::unique(entries, {}, &HostEntry::name);
+  entries.erase(repeated.begin(), repeated.end());
+}
+
 }  // namespace
 
 void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api) {
@@ -46,10 +53,6 @@ void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api)
   match_index_ = index;
   api_ = api;
   report_.BeginMatch(match, index);
-  // Other devices depend on more than their directory entry: on links, sysfs, or other nodes.
-  keeps_devices_ = is_for_spec_of_cache_ && match.exclude.empty() && !HasConditions(match) &&
-                   api != Api::kDra && match.group_by.empty() && !match.together;
-  reuses_devices_ = keeps_devices_ && !request_.is_full;
   exclusion_ = match.exclude.empty() ? Exclusion() : Exclusion::Of(match, *this);
   if (UsesSysfs(match) || api == Api::kDra) WatchNearestExisting("/run/udev/data");
 }
@@ -93,6 +96,29 @@ void ScanContext::WatchLinks(std::string path) {
     if (!target) return;
     path = FollowLink(directory->path, *target);
   }
+}
+
+std::vector<HostEntry> ScanContext::List(const std::string& directory, const std::string& pattern,
+                                         const std::function<bool(const std::string&)>& wanted) {
+  if (is_over_budget_) return {};
+  WatchNearestExisting(directory);
+  std::size_t seen = 0;
+  auto entries = host_.List(directory, [&](const std::string& name) {
+    ++seen;
+    return wanted(name) && TakeMemory(ScanShare::kEntry, directory);
+  });
+  if (!entries) {
+    report_.AddPlace({.place = directory, .problem = entries.error().message});
+    if (entries.error().kind != ErrorKind::kNotFound) {
+      RejectUnreadable(directory, std::move(entries).error());
+    }
+    return {};
+  }
+  if (!TakeMemory(ScanShare::kDirectory, directory)) return {};
+  SortByName(*entries);
+  report_.AddPlace(
+      {.place = directory, .pattern = pattern, .seen = seen, .matched = entries->size()});
+  return std::move(*entries);
 }
 
 bool ScanContext::IsDirectory(const std::string& path) {
@@ -335,15 +361,8 @@ void ScanContext::AddNode(const std::string& path, const HostEntry* entry, Named
 
 void ScanContext::AddCandidate(Device found, std::string identity, std::string syspath) {
   found.match = match_index_;
-  Candidate::Draft draft{std::make_shared<Device>(std::move(found)), std::move(identity),
-                         std::move(syspath)};
-  if (!TakeMemory(ScanShare::kDevice, Candidate{draft.device, &draft}.label())) return;
-  drafts_.push_back(std::move(draft));
-  candidates_.push_back({drafts_.back().device, &drafts_.back()});
-}
-
-void ScanContext::AddKnownDevice(const std::shared_ptr<const Device>& device) {
-  Candidate candidate{device};
+  Candidate candidate{std::make_shared<Device>(std::move(found)), std::move(identity),
+                      std::move(syspath)};
   if (!TakeMemory(ScanShare::kDevice, candidate.label())) return;
   candidates_.push_back(std::move(candidate));
 }

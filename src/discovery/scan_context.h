@@ -1,10 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -25,12 +22,6 @@
 
 namespace patchbay {
 
-/// The parts of a path that a match names, and the text of the default ID.
-struct NodeMatch {
-  NamedValues captures;
-  std::string identity;
-};
-
 /// The state of one scan of the host for one resource. The sources add candidates and rejections,
 /// see discovery/sources.h. Belongs to one thread; calls may block.
 class ScanContext {
@@ -38,9 +29,8 @@ class ScanContext {
   /// The maximum number of rejections of one resource.
   static constexpr std::size_t kMaxRejections = 1'000;
 
-  /// All must outlive the object. `spec` is the entry of the resource, if the cache may keep its
-  /// devices, see ScanCache::spec.
-  ScanContext(const HostRoot& host, const ScanRequest& request, const ResourceSpec* spec = nullptr)
+  /// Both must outlive the object.
+  ScanContext(const HostRoot& host, const ScanRequest& request)
       : host_(host),
         request_(request),
         report_(request),
@@ -48,9 +38,7 @@ class ScanContext {
                [this](const std::string& place, const Error& error) {
                  report_.AddPlace({.place = place, .problem = error.message});
                }),
-        ancestries_(sysfs_),
-        last_listings_(std::exchange(request.cache->listings, {})),
-        is_for_spec_of_cache_(spec != nullptr && spec == request.cache->spec.get()) {
+        ancestries_(sysfs_) {
     request.cache->share.Begin(request.budget);
   }
   ~ScanContext() { request_.cache->share.Trim(); }
@@ -68,23 +56,12 @@ class ScanContext {
   /// Returns whether the match accepts a file of the type.
   bool AcceptsType(FileType type) const;
 
-  /// Returns the entries of a directory, ordered by IdLess, and watches it. If it does not exist,
-  /// returns none and watches the nearest existing ancestor. Reports a directory that cannot be
-  /// read, or for which the budget has no memory. `source` and `pattern` determine `wanted` in this
-  /// match; `pattern` is reported. The entries of an unchanged directory are those of the last
-  /// scan. The result is valid during the scan.
-  const std::vector<HostEntry>& List(const std::string& directory, const std::string& source,
-                                     const std::string& pattern,
-                                     const std::function<bool(const std::string&)>& wanted);
-  /// Adds the entries of a directory as nodes, see List and AddNode. `source` and `pattern`
-  /// determine `wanted` and `describe` in this match. A device whose directory entry is that of the
-  /// last scan is the same object, if it depends on nothing else.
-  void AddNodes(const std::string& directory, const std::string& source, const std::string& pattern,
-                const std::function<bool(const std::string&)>& wanted,
-                const std::function<NodeMatch(const std::string& path)>& describe);
-  /// Keeps those of these devices for the next scan that AddNodes may reuse. They have their IDs
-  /// and do not change any more.
-  void KeepDevices(const std::vector<Candidate>& complete);
+  /// Returns the entries of a directory whose names are `wanted`, ordered by IdLess, and watches
+  /// it. If it does not exist, returns none and watches the nearest existing ancestor. Reports a
+  /// directory that cannot be read, or for which the budget has no memory. `pattern` describes
+  /// `wanted` in the report.
+  std::vector<HostEntry> List(const std::string& directory, const std::string& pattern,
+                              const std::function<bool(const std::string&)>& wanted);
   /// Returns whether `path` is a directory, following links. Watches it, or the nearest existing
   /// ancestor. Reports a path that cannot be checked, and one that the match names and that is not
   /// a directory.
@@ -157,12 +134,6 @@ class ScanContext {
   ScanReport& report() { return report_; }
 
  private:
-  bool IsUnchanged(const HostNode& directory, const ScanCache::Listing& last,
-                   const DirectoryStamp& stamp) const;
-  ScanCache::Listing* ListCached(const std::string& directory, const std::string& source,
-                                 const std::string& pattern,
-                                 const std::function<bool(const std::string&)>& wanted);
-  void AddKnownDevice(const std::shared_ptr<const Device>& device);
   bool TakeMemory(std::size_t bytes, const std::string& path);
   void WatchNearestExisting(std::string directory);
   void WatchLinks(std::string path);
@@ -180,16 +151,11 @@ class ScanContext {
   ScanReport report_;
   const Sysfs sysfs_;
   DeviceAncestries ancestries_;
-  std::map<ScanCache::ListingKey, ScanCache::Listing> last_listings_;
-  const bool is_for_spec_of_cache_;
-  bool keeps_devices_ = false;   ///< of this match, for the next scan
-  bool reuses_devices_ = false;  ///< of this match, from the last scan
   const MatchSpec* match_ = nullptr;
   std::size_t match_index_ = 0;
   Api api_ = Api::kDevicePlugin;
   Exclusion exclusion_;
   std::vector<UnusedExclude> unused_excludes_;
-  std::deque<Candidate::Draft> drafts_;
   std::vector<Candidate> candidates_;
   std::vector<Rejection> rejected_;
   std::unordered_set<std::string> paths_;  ///< of all matches; the first that finds one keeps it

@@ -3,12 +3,9 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "discovery/command_output.h"
@@ -19,7 +16,7 @@
 
 namespace patchbay {
 
-/// Results of a scan that the next scan of the same resource reuses. Used by one scan at a time.
+/// The state of a resource that its scans share. Used by one scan at a time.
 struct ScanCache {
   struct Command {
     std::optional<CommandList> good;  ///< the output of the last successful run
@@ -27,32 +24,9 @@ struct ScanCache {
     bool ran = false;
     UniqueFd left_behind;  ///< see SubprocessResult
   };
-  /// The entries of a directory, so that the next scan need not read them again.
-  struct Listing {
-    DirectoryStamp stamp;
-    std::string real_path;           ///< of the directory, without links
-    std::vector<HostEntry> entries;  ///< those that match, without those of `devices`
-    /// The devices of entries on which alone they depend; complete, in any order.
-    std::vector<std::shared_ptr<const Device>> devices;
-    std::size_t seen = 0;     ///< all names
-    std::size_t matched = 0;  ///< names that match
-  };
-  /// The match, the directory as it was requested, the pattern for names, and the glob or regex
-  /// that determines the devices.
-  using ListingKey = std::tuple<std::size_t, std::string, std::string, std::string>;
 
   ScanShare share;
   std::map<std::size_t, Command> commands;  ///< by match
-  std::map<ListingKey, Listing> listings;   ///< of the last scan only
-  /// The entry that the devices of listings are for. A scan for any other keeps and reuses none.
-  std::shared_ptr<const ResourceSpec> spec;
-
-  /// Prepares the cache for a scan for this entry, which may have other IDs for the same devices.
-  void SetSpec(std::shared_ptr<const ResourceSpec> wanted) {
-    if (spec == wanted) return;
-    listings.clear();
-    spec = std::move(wanted);
-  }
 };
 
 /// The device nodes of exclusive resources, by the name of the resource.
@@ -69,12 +43,8 @@ struct ScanRequest {
   bool skips_exclusive = false;
   /// Run commands again; otherwise their last output is used.
   bool refresh = true;
-  /// Make every device again; otherwise one whose directory entry has not changed stays as it is.
-  bool is_full = true;
-  /// Directories, as paths of this process, that have not changed since before the last scan began:
-  /// their entries are taken from the cache.
-  std::set<std::string> unchanged_dirs = {};
-  /// The devices listed now, which keep their IDs; null before the first scan.
+  /// The devices listed now; null before the first scan. They keep their IDs, and those that the
+  /// scan finds as they were stay the same objects.
   std::shared_ptr<const Snapshot> before = {};
   std::string wanted_path = {};  ///< a path that the report must include, even if it is truncated
   bool report = false;           ///< report everything that the scan saw

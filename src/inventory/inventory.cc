@@ -135,12 +135,9 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   auto old = tracked_.begin();
   for (const auto& found : discovery.devices.shared()) {
     const Device& device = *found;
-    const bool is_same_object = old != tracked_.end() && old->device == found;
-    while (!is_same_object && old != tracked_.end() && IdLess(old->device->id, device.id)) {
-      keep_vanished(*old++);
-    }
-    const bool known = is_same_object || (old != tracked_.end() && old->device->id == device.id);
-    const bool same = is_same_object || (known && *old->device == device);
+    while (old != tracked_.end() && IdLess(old->device->id, device.id)) keep_vanished(*old++);
+    const bool known = old != tracked_.end() && old->device->id == device.id;
+    const bool same = known && (old->device == found || *old->device == device);
     auto problem = same && !is_respecified ? std::nullopt : trial.ProblemWith(device);
     if (problem) {
       if (known) keep_vanished(*old, problem->detail);

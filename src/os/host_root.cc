@@ -54,10 +54,6 @@ Result<std::string> PathIn(const HostNode& directory, std::string_view name) {
   return Fail(ErrorKind::kInvalid, path + " is not a name in " + directory.path);
 }
 
-std::int64_t Nanoseconds(const timespec& time) {
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
 Failure FailOpen(std::string_view path, int error) {
   Failure failure = FailErrno(Format("cannot open {}", path), error);
   if (error == EACCES || error == EPERM) failure.value().kind = ErrorKind::kPrecondition;
@@ -209,13 +205,12 @@ Result<std::vector<HostEntry>> HostRoot::List(
   }
 }
 
-Result<DirectoryStamp> HostRoot::StampOf(const HostNode& directory) const {
+Result<std::uint64_t> HostRoot::FileSystemOf(const HostNode& file) const {
   struct stat info;
-  if (lstat(Local(directory.path).c_str(), &info) != 0) {
-    return FailErrno("cannot access " + directory.path, errno);
+  if (lstat(Local(file.path).c_str(), &info) != 0) {
+    return FailErrno("cannot access " + file.path, errno);
   }
-  return DirectoryStamp{info.st_dev, info.st_ino, Nanoseconds(info.st_mtim),
-                        Nanoseconds(info.st_ctim)};
+  return info.st_dev;
 }
 
 Status HostRoot::TryOpen(std::string_view real_path) const {

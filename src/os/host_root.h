@@ -22,18 +22,6 @@ struct HostEntry {
   std::uint64_t inode = 0;
 };
 
-/// Identifies a state of a directory. Different stamps mean that the directory was replaced or that
-/// its names changed. Equal stamps prove nothing unless a directory watch confirms that there was
-/// no change: not every file system maintains directory timestamps, and their resolution is coarse.
-struct DirectoryStamp {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::int64_t modified_ns = 0;
-  std::int64_t changed_ns = 0;
-
-  bool operator==(const DirectoryStamp&) const = default;
-};
-
 /// The file that a host path resolves to when all links are followed.
 struct HostNode {
   std::string path;  ///< without links, "." and ".."
@@ -98,8 +86,8 @@ class HostRoot {
       std::string_view host_directory,
       const std::function<bool(const std::string& name)>& wanted) const;
 
-  /// Returns the current stamp of a resolved directory. Fails like Resolve.
-  Result<DirectoryStamp> StampOf(const HostNode& directory) const;
+  /// Returns the number of the file system that a resolved file is on. Fails like Resolve.
+  Result<std::uint64_t> FileSystemOf(const HostNode& file) const;
 
   /// Opens the node at a path without links for reading, without blocking, and closes it. Succeeds
   /// also if another process has the node open exclusively (EBUSY). Opening can have side effects

@@ -1,4 +1,4 @@
-// Scans that reuse the devices of the last scan give what a scan without a memory gives.
+// A device that a scan finds as it was listed is the same object, and only then.
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ using test::WithId;
 using test::Without;
 using testing::ElementsAre;
 
-/// Scans of one resource with a cache, as ResourceController requests them.
+/// Scans of one resource, as ResourceController requests them: each gets the devices of the last.
 class Scans {
  public:
   Scans(const std::string& root, std::vector<MatchSpec> matches)
@@ -30,34 +30,28 @@ class Scans {
   void SetSpec(ResourceSpec spec) { spec_ = std::make_shared<ResourceSpec>(std::move(spec)); }
   const ResourceSpec& spec() const { return *spec_; }
 
-  /// Scans after changes in these directories, which are paths of this process.
-  Discovery After(const std::set<std::string>& changed, bool is_full = false) {
-    request_.is_full = is_full;
-    for (const std::string& directory : changed) request_.unchanged_dirs.erase(directory);
-    request_.cache->SetSpec(spec_);
+  Discovery Next() {
     Discovery found = Discover(*spec_, host_, request_);
-    Remember(found);
+    request_.before = ListOf(found.devices.shared());
     return found;
   }
-  /// Scans without a cache, with the same devices listed.
-  Discovery FirstScan() const {
-    ScanRequest request{.before = request_.before};
-    return Discover(*spec_, host_, request);
+  /// Scans with copies of the listed devices.
+  Discovery WithCopies() const {
+    std::vector<std::shared_ptr<const Device>> copies;
+    for (const ListedDevice& listed : request_.before->devices) {
+      copies.push_back(std::make_shared<const Device>(*listed.device));
+    }
+    return Discover(*spec_, host_, ScanRequest{.before = ListOf(copies)});
   }
 
-  /// If true, the devices of a scan are those in the list of the next one.
-  bool lists_devices = true;
-
  private:
-  void Remember(const Discovery& found) {
-    request_.unchanged_dirs.clear();
-    for (const std::string& d : found.directories) request_.unchanged_dirs.insert(host_.Local(d));
-    if (!lists_devices) return;
+  std::shared_ptr<const Snapshot> ListOf(
+      const std::vector<std::shared_ptr<const Device>>& devices) const {
     auto snapshot = std::make_shared<Snapshot>(Snapshot{spec_, 1, {}, {}});
-    for (const auto& device : found.devices.shared()) {
+    for (const auto& device : devices) {
       snapshot->devices.push_back({device, Health::kHealthy, ""});
     }
-    request_.before = std::move(snapshot);
+    return snapshot;
   }
 
   HostRoot host_;
@@ -68,22 +62,21 @@ class Scans {
 class DeviceReuseTest : public testing::Test {
  protected:
   static MatchSpec Files(std::string_view glob) { return PathMatch({glob}, NodeType::kAny); }
-  static std::map<std::string, const Device*> Objects(const Discovery& found) {
-    std::map<std::string, const Device*> objects;
-    for (const auto& device : found.devices.shared()) objects[device->id] = device.get();
+  static std::map<std::string, std::shared_ptr<const Device>> Objects(const Discovery& found) {
+    std::map<std::string, std::shared_ptr<const Device>> objects;
+    for (const auto& device : found.devices.shared()) objects[device->id] = device;
     return objects;
   }
 
   test::TempTree tree_;
 };
 
-TEST_F(DeviceReuseTest, AChangeElsewhereKeepsTheObjects) {
+TEST_F(DeviceReuseTest, EqualDevicesAreTheListedObjects) {
   for (const char* path : {"dev/a/x1", "dev/a/x2", "dev/b/x1"}) tree_.File(path);
   Scans scans(tree_.path(), {Files("/dev/*/x*")});
-  scans.lists_devices = false;
-  const Discovery first = scans.After({});
+  const Discovery first = scans.Next();
   tree_.File("dev/b/x2");
-  const Discovery second = scans.After({tree_.path("dev/b")});
+  const Discovery second = scans.Next();
   EXPECT_THAT(Ids(second), ElementsAre("a:x1", "a:x2", "b:x1", "b:x2"));
   for (const auto& [id, device] : Objects(first)) EXPECT_EQ(Objects(second).at(id), device) << id;
 }
@@ -91,10 +84,9 @@ TEST_F(DeviceReuseTest, AChangeElsewhereKeepsTheObjects) {
 TEST_F(DeviceReuseTest, KeepsNamedGroupsOfARegex) {
   tree_.File("dev/x7");
   Scans scans(tree_.path(), {WithId(RegexMatch("/dev/x(?P<n>[0-9]+)", NodeType::kAny), "n{n}")});
-  scans.lists_devices = false;
-  const Discovery first = scans.After({});
+  const Discovery first = scans.Next();
   tree_.File("dev/x8");
-  const Discovery second = scans.After({tree_.path("dev")});
+  const Discovery second = scans.Next();
   EXPECT_THAT(Ids(second), ElementsAre("n7", "n8"));
   EXPECT_EQ(Objects(second).at("n7"), Objects(first).at("n7"));
 }
@@ -104,10 +96,10 @@ TEST_F(DeviceReuseTest, AReplacedNodeIsAnotherDevice) {
   tree_.CharDevice("dev/x1", 240, 1);
   tree_.CharDevice("dev/x2", 240, 2);
   Scans scans(tree_.path(), {Files("/dev/x*")});
-  const Discovery first = scans.After({});
+  const Discovery first = scans.Next();
   tree_.Remove("dev/x1");
   tree_.CharDevice("dev/x1", 240, 9);
-  const Discovery second = scans.After({tree_.path("dev")});
+  const Discovery second = scans.Next();
   EXPECT_EQ(second.devices[0].nodes[0].minor, 9u);
   EXPECT_EQ(Objects(second).at("x2"), Objects(first).at("x2"));
 }
@@ -116,98 +108,52 @@ TEST_F(DeviceReuseTest, ADirectoryInAnotherPlaceHasOtherDevices) {
   tree_.File("srv/one/x1");
   tree_.Link("dev/l", "/srv/one");
   Scans scans(tree_.path(), {Files("/dev/l/x*")});
-  EXPECT_EQ(scans.After({}).devices[0].nodes[0].real_path, "/srv/one/x1");
+  EXPECT_EQ(scans.Next().devices[0].nodes[0].real_path, "/srv/one/x1");
   std::filesystem::rename(tree_.path("srv/one"), tree_.path("srv/two"));
   tree_.Remove("dev/l");
   tree_.Link("dev/l", "/srv/two");
-  const Discovery moved = scans.After({tree_.path("dev"), tree_.path("srv")});
+  const Discovery moved = scans.Next();
   EXPECT_EQ(moved.devices[0].nodes[0].real_path, "/srv/two/x1");
-}
-
-TEST_F(DeviceReuseTest, AFullScanMakesDevicesAgain) {
-  tree_.File("dev/x1");
-  Scans scans(tree_.path(), {Files("/dev/x*")});
-  scans.lists_devices = false;
-  const Discovery first = scans.After({});
-  const Discovery full = scans.After({}, true);
-  EXPECT_NE(Objects(full).at("x1"), Objects(first).at("x1"));
-  EXPECT_EQ(full.devices, first.devices);
-}
-
-TEST_F(DeviceReuseTest, AnEqualDeviceIsTheListedObject) {
-  tree_.File("dev/x1");
-  Scans scans(tree_.path(), {Files("/dev/x*")});
-  const Discovery first = scans.After({});
-  const Discovery full = scans.After({}, true);
-  EXPECT_EQ(Objects(full).at("x1"), Objects(first).at("x1"));
 }
 
 TEST_F(DeviceReuseTest, AnotherEntryOfTheResourceGivesOtherIds) {
   tree_.File("dev/x1");
   Scans scans(tree_.path(), {Files("/dev/x*")});
-  EXPECT_THAT(Ids(scans.After({})), ElementsAre("x1"));
+  EXPECT_THAT(Ids(scans.Next()), ElementsAre("x1"));
   ResourceSpec spec = scans.spec();
   spec.matches[0].id = test::MakeTemplate("{resource}-{name}");
   scans.SetSpec(spec);
-  EXPECT_THAT(Ids(scans.After({})), ElementsAre("example.com:thing-x1"));
+  EXPECT_THAT(Ids(scans.Next()), ElementsAre("example.com:thing-x1"));
 }
 
-TEST_F(DeviceReuseTest, AnEarlierMatchTakesAnUnchangedDevice) {
-  tree_.File("dev/a/x1");
-  Scans scans(tree_.path(), {WithId(Files("/dev/l/x*"), "linked"), Files("/dev/a/x*")});
-  scans.lists_devices = false;
-  EXPECT_THAT(Ids(scans.After({})), ElementsAre("x1"));
-  tree_.Link("dev/l", "a");
-  EXPECT_THAT(Ids(scans.After({tree_.path("dev")})), ElementsAre("linked"));
-  tree_.Remove("dev/l");
-  EXPECT_THAT(Ids(scans.After({tree_.path("dev")})), ElementsAre("x1"));
-}
-
-/// Both walk the same directories, but only the regex enters hidden ones.
-TEST_F(DeviceReuseTest, AnExclusionAndARegexShareNoListing) {
-  tree_.File("dev/sub/node");
-  tree_.File("dev/other/x");
-  tree_.Link("dev/sub/.hidden/link", "../node");
-  Scans scans(tree_.path(), {Without(RegexMatch("/dev/sub/.*", NodeType::kAny), "/dev/sub/**/link"),
-                             Files("/dev/other/*")});
-  const auto first = Ids(scans.After({}, true));
-  EXPECT_EQ(Ids(scans.After({tree_.path("dev/other")})), first);
-  EXPECT_EQ(Ids(scans.FirstScan()), first);
-}
-
-TEST_F(DeviceReuseTest, AnExclusionElsewhereAppliesToAnUnchangedDirectory) {
+TEST_F(DeviceReuseTest, AnExclusionElsewhereAppliesToAListedDevice) {
   tree_.File("dev/a/x1");
   tree_.File("dev/a/x2");
   tree_.Dir("dev/by-id");
   Scans scans(tree_.path(), {Without(Files("/dev/a/x*"), "/dev/by-id/system*")});
-  EXPECT_THAT(Ids(scans.After({})), ElementsAre("x1", "x2"));
+  EXPECT_THAT(Ids(scans.Next()), ElementsAre("x1", "x2"));
   tree_.Link("dev/by-id/system", "../a/x1");
-  EXPECT_THAT(Ids(scans.After({tree_.path("dev/by-id")})), ElementsAre("x2"));
+  EXPECT_THAT(Ids(scans.Next()), ElementsAre("x2"));
 }
 
-/// Changes one path below dev, and returns the directories whose entries changed.
-std::set<std::string> ChangeOne(test::TempTree& tree, std::mt19937& random) {
+/// Changes one path below dev.
+void ChangeOne(test::TempTree& tree, std::mt19937& random) {
   const auto pick = [&](unsigned count) { return random() % count; };
   const std::string directory = "dev/" + std::string(1, static_cast<char>('a' + pick(3)));
   const std::string path = directory + "/x" + std::to_string(pick(6));
-  std::set<std::string> changed = {tree.path(directory)};
   if (pick(12) == 0) {  // the directory itself is replaced
     std::filesystem::remove_all(tree.path(directory));
-    changed.insert(tree.path("dev"));
     if (pick(2) == 0) tree.Link(directory, std::string(1, static_cast<char>('a' + pick(3))));
-    return changed;
+    return;
   }
   std::error_code is_loop;
   if (!std::filesystem::exists(std::filesystem::status(tree.path(directory), is_loop))) {
     std::filesystem::remove(tree.path(directory));
     tree.Dir(directory);
-    changed.insert(tree.path("dev"));
   }
-  // Through a link, the directory that it leads to changes.
-  changed.insert(std::filesystem::canonical(tree.path(directory)));
   if (std::filesystem::exists(std::filesystem::symlink_status(tree.path(path)))) {
     std::filesystem::remove(tree.path(path));
-    if (pick(2) == 0) return changed;
+    if (pick(2) == 0) return;
   }
   switch (pick(geteuid() == 0 ? 4 : 3)) {
     case 0: tree.File(path); break;
@@ -217,10 +163,9 @@ std::set<std::string> ChangeOne(test::TempTree& tree, std::mt19937& random) {
       break;
     default: tree.CharDevice(path, 240, pick(5)); break;
   }
-  return changed;
 }
 
-TEST_F(DeviceReuseTest, AnyChangesGiveWhatAFirstScanFinds) {
+TEST_F(DeviceReuseTest, AfterAnyChangesExactlyEqualDevicesAreTheListedObjects) {
   MatchSpec limited = Files("/dev/*/x*");
   limited.max_devices = 4;
   const std::vector<std::vector<MatchSpec>> resources = {
@@ -243,19 +188,20 @@ TEST_F(DeviceReuseTest, AnyChangesGiveWhatAFirstScanFinds) {
     test::TempTree tree;
     for (const char* directory : {"dev/a", "dev/b", "dev/c"}) tree.Dir(directory);
     Scans scans(tree.path(), matches);
-    Discovery last = scans.After({});
+    Discovery last = scans.Next();
     for (int round = 0; round < 150; ++round) {
-      std::set<std::string> changed;
-      for (unsigned i = random() % 3; i > 0; --i) changed.merge(ChangeOne(tree, random));
-      const Discovery expected = scans.FirstScan();
-      const Discovery found = scans.After(changed, random() % 10 == 0);
+      for (unsigned i = random() % 3; i > 0; --i) ChangeOne(tree, random);
+      const Discovery expected = scans.WithCopies();
+      const Discovery found = scans.Next();
       ASSERT_EQ(found.devices, expected.devices) << round;
       ASSERT_EQ(found.rejected, expected.rejected) << round;
       ASSERT_EQ(found.directories, expected.directories) << round;
       const auto before = Objects(last);
       for (const auto& [id, device] : Objects(found)) {
         const auto same = before.find(id);
-        reused += same != before.end() && same->second == device ? 1 : 0;
+        if (same == before.end()) continue;
+        ASSERT_EQ(same->second == device, *same->second == *device) << id;
+        reused += same->second == device ? 1 : 0;
       }
       last = found;
     }

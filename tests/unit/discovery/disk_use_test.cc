@@ -241,11 +241,10 @@ TEST_F(DiskUseTest, DevicesOfUnknownUseAreRejectedAndNotSaidToBeMounted) {
   EXPECT_FALSE(found.complete);
 }
 
-TEST_F(DiskUseTest, DeviceIsRejectedAgainWhenItsScanIsReused) {
+TEST_F(DiskUseTest, DeviceIsRejectedWhileItIsMounted) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   const auto spec = std::make_shared<const ResourceSpec>(Resource({PathMatch({"/dev/sdc"})}));
-  ScanRequest request{.node_name = "node", .is_full = false};
-  request.cache->SetSpec(spec);
+  const ScanRequest request{.node_name = "node"};
   const HostRoot host(tree_.path());
   EXPECT_THAT(Ids(Discover(*spec, host, request)), ElementsAre("sdc"));
   Mounts("28 1 8:32 / /data rw - ext4 /dev/sdc rw\n");

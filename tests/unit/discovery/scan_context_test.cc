@@ -35,7 +35,7 @@ class ScanTest : public testing::Test {
   }
   std::vector<std::string> Names(const std::string& directory) {
     std::vector<std::string> names;
-    for (const HostEntry& entry : scan_.List(directory, "", "*", All)) names.push_back(entry.name);
+    for (const HostEntry& entry : scan_.List(directory, "*", All)) names.push_back(entry.name);
     return names;
   }
 
@@ -61,60 +61,6 @@ TEST_F(ScanTest, ListsInTheOrderOfIds) {
   EXPECT_THAT(Names("/dev/"), ElementsAre("a", "b", "tty1", "tty9", "tty10"));
 }
 
-/// Scans of one directory with a shared cache.
-class ListingsTest : public ScanTest {
- protected:
-  /// Returns how many names a scan of /dev reads; its entries are `names` afterwards.
-  int NamesRead(const std::vector<std::string>& names, std::size_t match = 0,
-                const std::string& pattern = "*", const std::string& directory = "/dev/") {
-    int names_read = 0;
-    ScanContext scan(host_, request_);
-    scan.BeginMatch(match_, match);
-    std::vector<std::string> seen;
-    for (const HostEntry& entry :
-         scan.List(directory, "", pattern, [&](auto&) { return ++names_read > 0; }))
-      seen.push_back(entry.name);
-    EXPECT_THAT(seen, testing::UnorderedElementsAreArray(names));
-    return names_read;
-  }
-};
-
-TEST_F(ListingsTest, DoesNotReadAnUnchangedDirectoryAgain) {
-  tree_.File("dev/a");
-  EXPECT_EQ(NamesRead({"a"}), 1);
-  EXPECT_EQ(NamesRead({"a"}), 1);  // not reported as unchanged
-  request_.unchanged_dirs.insert(tree_.path("dev"));
-  EXPECT_EQ(NamesRead({"a"}), 0);
-  EXPECT_EQ(NamesRead({"a"}), 0);
-  EXPECT_EQ(NamesRead({"a"}, 1), 1);  // only the entries of the last scan are cached
-  EXPECT_EQ(NamesRead({"a"}, 0), 1);
-  EXPECT_EQ(NamesRead({"a"}, 0, "a*"), 1);
-}
-
-/// inotify does not report what the kernel adds there, and the times of directories do not change.
-TEST_F(ListingsTest, ReadsSysfsAndProcfsInEveryScan) {
-  for (const std::string directory : {"sys/block", "proc/driver"}) {
-    tree_.File(directory + "/a");
-    request_.unchanged_dirs = {tree_.path(directory)};
-    EXPECT_EQ(NamesRead({"a"}, 0, "*", "/" + directory + "/"), 1);
-    EXPECT_EQ(NamesRead({"a"}, 0, "*", "/" + directory + "/"), 1);
-  }
-}
-
-TEST_F(ListingsTest, ReadsAReplacedDirectoryAgain) {
-  tree_.File("dev/a");
-  tree_.File("other/b");
-  request_.unchanged_dirs = {tree_.path("dev"), tree_.path("other")};
-  EXPECT_EQ(NamesRead({"a"}), 1);
-  std::filesystem::rename(tree_.path("dev"), tree_.path("old"));
-  std::filesystem::rename(tree_.path("other"), tree_.path("dev"));
-  EXPECT_EQ(NamesRead({"b"}), 1);
-  std::filesystem::rename(tree_.path("dev"), tree_.path("other"));
-  tree_.Link("dev", "other");
-  EXPECT_EQ(NamesRead({"b"}), 1);
-  EXPECT_EQ(NamesRead({"b"}), 0);
-}
-
 TEST_F(ScanTest, WatchesTheNearestExistingAncestor) {
   struct Case {
     std::string_view make, list, watched;
@@ -128,7 +74,7 @@ TEST_F(ScanTest, WatchesTheNearestExistingAncestor) {
   for (const Case& c : cases) {
     tree_.Dir(c.make);
     ScanContext scan(host_, request_);
-    EXPECT_THAT(scan.List(std::string(c.list), "", "*", All), IsEmpty());
+    EXPECT_THAT(scan.List(std::string(c.list), "*", All), IsEmpty());
     EXPECT_THAT(scan.directories(), ElementsAre(c.watched));
     EXPECT_TRUE(scan.complete());
     EXPECT_THAT(scan.rejected(), IsEmpty());
@@ -184,7 +130,7 @@ TEST_F(ScanTest, FollowsLinksToNodes) {
     EXPECT_EQ(candidate.device->nodes.front().path, path);
     EXPECT_EQ(candidate.device->nodes.front().real_path, "/dev/node") << path;
     EXPECT_EQ(candidate.device->nodes.front().type, FileType::kRegular);
-    EXPECT_EQ(candidate.draft->identity, "me");
+    EXPECT_EQ(candidate.identity, "me");
     EXPECT_EQ(candidate.device->nodes.front().captures, (NamedValues{{"k", "v"}}));
     EXPECT_EQ(candidate.device->match, 3u);
     EXPECT_TRUE(scan.directories().contains("/dev")) << path;
@@ -279,7 +225,7 @@ TEST_F(ScanTest, FiltersByType) {
     for (const bool listed : {true, false}) {
       ScanContext scan(host_, request_);
       scan.BeginMatch(match, 0);
-      for (const HostEntry& entry : scan.List("/dev/", "", "*", All)) {
+      for (const HostEntry& entry : scan.List("/dev/", "*", All)) {
         scan.AddNode("/dev/" + entry.name, listed ? &entry : nullptr, {}, entry.name);
       }
       std::vector<std::string> found;
