@@ -3,13 +3,8 @@
 #include <algorithm>
 
 namespace patchbay {
-namespace {
 
-constexpr std::chrono::milliseconds kPatienceOfPoolAtEnd{500};
-
-}  // namespace
-
-ThreadPool::~ThreadPool() { threads_.End(kPatienceOfPoolAtEnd, overdue()); }
+ThreadPool::~ThreadPool() { threads_.End(options_.end_patience, overdue()); }
 
 void ThreadPool::Add(Job job) {
   job.serial = next_serial_++;

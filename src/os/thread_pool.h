@@ -22,7 +22,7 @@ namespace patchbay {
 /// next one starts, unless `max_overdue` jobs are overdue already.
 ///
 /// Belongs to the loop thread, except OldestAge. The destructor drops the jobs that have not
-/// started, and waits for half a second for those that run and are not overdue.
+/// started, and waits up to `end_patience` for those that run and are not overdue.
 class ThreadPool {
  public:
   using Clock = std::chrono::steady_clock;
@@ -33,6 +33,7 @@ class ThreadPool {
     std::size_t max_running = 4;
     std::chrono::milliseconds patience = std::chrono::seconds(1);
     std::size_t max_overdue = 64;
+    std::chrono::milliseconds end_patience{500};
   };
 
   ThreadPool(Loop& loop, const Options& options) : loop_(loop), options_(options) {}

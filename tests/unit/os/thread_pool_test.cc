@@ -88,7 +88,8 @@ TEST(ThreadPool, ResultsCanAddJobsAndDestroyThePool) {
 
 TEST(ThreadPool, DestructorWaitsForTheRunningJobAndDropsTheRest) {
   FakeLoop loop;
-  auto pool = std::make_unique<ThreadPool>(loop, ThreadPool::Options{.max_running = 1});
+  auto pool = std::make_unique<ThreadPool>(
+      loop, ThreadPool::Options{.max_running = 1, .end_patience = hours(1)});
   const auto finished = std::make_shared<std::atomic<bool>>(false);
   const auto held = std::make_shared<int>(1);
   bool is_done = false;
@@ -144,12 +145,12 @@ TEST(ThreadPool, DestructorDoesNotWaitForOverdueJobs) {
   FakeLoop loop;
   Hang hang;
   {
-    ThreadPool pool(loop, {.patience = seconds(1)});
+    ThreadPool pool(loop, {.patience = seconds(1), .end_patience = hours(1)});
     pool.Run(hang.Work());
     hang.AwaitBegun();
     loop.Advance(seconds(1));
   }
-  hang.Release();  // otherwise the destructor returns after half a second
+  hang.Release();
 }
 
 TEST(ThreadPool, ReturnsTheAgeOfTheOldestJob) {
