@@ -56,9 +56,19 @@ ServedNames NamesOf(const Model& model) {
   return names;
 }
 
+/// Starts the cluster for the resources of the model with `api = "dra"`; null if there are none.
+Result<std::unique_ptr<ClusterSim>> StartCluster(const KubeletPaths& paths, const Model& model,
+                                                 const std::vector<std::string>& resources) {
+  if (resources.empty()) return nullptr;
+  auto cluster = TRY(ClusterSim::Create(
+      {.kubelet_root = paths.root, .node_name = NodeName(), .driver = model.daemon.dra_driver}));
+  for (const std::string& resource : resources) TRY(cluster->CreateClass(resource));
+  return cluster;
+}
+
 /// Returns the API server for the daemon; `dra` is null if no resource needed one at the start.
-Result<ClusterConfig> ClusterOf(const DraCluster* dra) {
-  if (dra != nullptr) return dra->cluster();
+Result<ClusterConfig> ClusterOf(const ClusterSim* dra) {
+  if (dra != nullptr) return dra->config();
   return Fail(ErrorKind::kPrecondition,
               "the built-in API server starts with `patchbay try`, and no resource had "
               "api = \"dra\" then; restart it");
@@ -83,7 +93,7 @@ std::string RunOnLoop(AsioLoop& loop, std::function<std::string()> question) {
 }
 
 /// Prints the report for both APIs, see ReportPlugins and ReportDra; `dra` may be null.
-bool Report(KubeletSim& kubelet, DraCluster* dra, const Model& model, const ServedNames& names,
+bool Report(KubeletSim& kubelet, ClusterSim* dra, const Model& model, const ServedNames& names,
             const std::function<std::string(const std::string&)>& why_not_served, Streams streams) {
   if (dra == nullptr) return ReportPlugins(kubelet, model, names.plugins, streams);
   bool well = true;
@@ -141,18 +151,13 @@ int RunWithSimulators(const Arguments& arguments, Streams streams) {
   }
   const Model model = *loaded.model;
   const ServedNames names = NamesOf(model);
-  std::unique_ptr<DraCluster> dra;
+  const auto cluster = StartCluster(paths, model, names.dra);
+  if (!cluster) return fail(cluster.error());
+  ClusterSim* const dra = cluster->get();
   KubeletSimOptions kubelet_options{.directory = paths.kubelet_dir,
                                     .pod_resources = paths.pod_resources};
-  if (!names.dra.empty()) {
-    auto started = DraCluster::Create({.kubelet_root = paths.root,
-                                       .cdi_dir = paths.cdi_dir,
-                                       .node_name = NodeName(),
-                                       .driver = model.daemon.dra_driver,
-                                       .resources = names.dra});
-    if (!started) return fail(started.error());
-    dra = *std::move(started);
-    kubelet_options.prepared_claims = [&dra = *dra] { return dra.Claims(); };
+  if (dra != nullptr) {
+    kubelet_options.prepared_claims = [dra] { return dra->kubelet().Claims(); };
   }
   const auto kubelet = KubeletSim::Create(kubelet_options);
   if (!kubelet) return fail(kubelet.error());
@@ -176,7 +181,7 @@ int RunWithSimulators(const Arguments& arguments, Streams streams) {
                                     },
                                 .config = arguments.config,
                                 .diagnostics = loaded.diagnostics.Sorted(),
-                                .cluster = ClusterOf(dra.get())});
+                                .cluster = ClusterOf(dra)});
   if (!daemon) return fail(daemon.error());
 
   std::atomic<bool> stopping = false;
@@ -204,12 +209,15 @@ int RunWithSimulators(const Arguments& arguments, Streams streams) {
                  });
         },
         kRegistrationDeadline);
-    if (dra) dra->AwaitPublished([&] { return stopping.load(); }, kRegistrationDeadline);
+    if (dra != nullptr) {
+      AwaitPublished(
+          *dra, names.dra, [&] { return stopping.load(); }, kRegistrationDeadline);
+    }
     if (stopping) return;
     const auto why_not_served = [&](const std::string& resource) {
       return RunOnLoop(loop, [&, resource] { return WhyNotRegistered(**daemon, resource); });
     };
-    bool well = Report(**kubelet, dra.get(), model, names, why_not_served, streams);
+    bool well = Report(**kubelet, dra, model, names, why_not_served, streams);
     if (arguments.once && !ReportProbes(model, probing, streams)) well = false;
     loop.Post([&, well, address] {
       code = well ? kOk : kFailed;
@@ -225,7 +233,7 @@ int RunWithSimulators(const Arguments& arguments, Streams streams) {
   loop.Run();
   stopping = true;
   (*kubelet)->Stop();  // wakes the report thread if it still waits
-  if (dra) dra->Stop();
+  if (dra != nullptr) dra->Stop();
   report.join();
   log.Flush(kLogPatience);
   return code;

@@ -52,11 +52,7 @@ struct DraNode {
         daemon, Format("{} devices were not published", devices));
   }
   void AwaitRegistered() {
-    const auto is_registered = [&] {
-      const auto instances = cluster.kubelet().Instances(DraCluster::kDriver);
-      return !instances.empty() && instances.front().in_use;
-    };
-    Require(cluster.kubelet().Await(is_registered, kDraPatience), daemon,
+    Require(cluster.kubelet().Await([&] { return cluster.IsRegistered(); }, kDraPatience), daemon,
             "the driver was not registered");
   }
   /// Counts the requests of the daemon that `matches` selects.
@@ -83,9 +79,7 @@ void BenchPrepare(Report& report) {
   double files = 0;
   for (int i = 0; i < kWarmUp + kCalls; ++i) {
     const auto claim = node.cluster.CreateClaim(Format("c{}", i), "bench.dev/r0");
-    const auto allocated =
-        node.cluster.server().Allocate(claim.namespace_name, claim.name, DraCluster::kNode);
-    Require(allocated.has_value(), node.daemon, "a claim was not allocated");
+    Require(node.cluster.Allocate(claim).has_value(), node.daemon, "a claim was not allocated");
     const auto t0 = Clock::now();
     const auto prepared = node.cluster.kubelet().PrepareClaims("pod", {claim});
     const auto t1 = Clock::now();

@@ -227,8 +227,7 @@ class DraChaos : public testing::Test {
     const std::string resource = ResourceName(random_.Below(kDraResources));
     const int count = 1 + static_cast<int>(random_.Below(2));
     const SimClaim claim = cluster_.CreateClaim(name, resource, count);
-    const Status allocated =
-        cluster_.server().Allocate(claim.namespace_name, name, DraCluster::kNode);
+    const Status allocated = cluster_.Allocate(claim);
     if (!allocated) {
       cluster_.DeleteClaim(claim);
       return Format("{} is not allocated: {}", name, allocated.error().message);
@@ -403,10 +402,7 @@ class DraChaos : public testing::Test {
 
   /// Returns a line for each error. Prepares and ends the claims whose pods wait for it.
   std::string FindErrors() {
-    const auto instances = cluster_.kubelet().Instances(DraCluster::kDriver);
-    const bool is_registered = std::any_of(instances.begin(), instances.end(),
-                                           [](const auto& i) { return i.in_use && i.connected; });
-    if (!is_registered) return "  the driver is not registered\n";
+    if (!cluster_.IsRegistered()) return "  the driver is not registered\n";
     std::string wrong = SettleClaims();
     if (!wrong.empty()) return wrong;
     const Devices expected = ExpectedDevices(), published = cluster_.Published();

@@ -40,7 +40,7 @@ OrderedJson ResultJson(const Status& status) {
 class Commands {
  public:
   Commands(const std::string& kubelet_root, const std::string& node)
-      : node_(node), cluster_(kubelet_root, {}, node) {
+      : cluster_(kubelet_root, {}, node) {
     Print({{"daemon_keys", cluster_.DaemonKeys()}, {"cdi_dir", cluster_.cdi_dir()}});
   }
 
@@ -71,10 +71,7 @@ class Commands {
 
  private:
   OrderedJson AwaitPublished(std::size_t devices) {
-    const auto is_registered = [&] {
-      const auto instances = cluster_.kubelet().Instances(DraCluster::kDriver);
-      return !instances.empty() && instances.front().in_use;
-    };
+    const auto is_registered = [&] { return cluster_.IsRegistered(); };
     const auto is_published = [&] { return cluster_.CountPublished() == devices; };
     return {{"ok", cluster_.kubelet().Await(is_registered, kClusterPatience) &&
                        cluster_.server().Await(is_published, kClusterPatience)}};
@@ -90,7 +87,7 @@ class Commands {
 
   OrderedJson Prepare(const std::string& name, const std::string& resource) {
     const SimClaim& claim = claims_[name] = cluster_.CreateClaim(name, resource);
-    const Status allocated = cluster_.server().Allocate(claim.namespace_name, name, node_);
+    const Status allocated = cluster_.Allocate(claim);
     if (!allocated) return ResultJson(allocated);
     const auto prepared = cluster_.kubelet().PrepareClaims(name, {claim});
     if (!prepared) return ResultJson(Failure(prepared.error()));
@@ -106,7 +103,6 @@ class Commands {
     return ResultJson(released);
   }
 
-  const std::string node_;
   DraCluster cluster_;
   std::map<std::string, SimClaim> claims_;  ///< by name
 };

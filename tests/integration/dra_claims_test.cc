@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <utime.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -272,9 +273,8 @@ TEST_F(DraClaimsOfDaemon, DirectoriesThatHangDoNotAffectDevicePlugins) {
   if (!data.why_not().empty()) GTEST_SKIP() << data.why_not();
   // Shorter than the time after which the directory of sockets is reported.
   constexpr std::chrono::seconds kLimit{5};
-  const RunningDaemon::Settings settings{
-      .progress_limits = {.server = kLimit, .directory = kLimit},
-      .cluster = ClusterConfigFrom({.server = server_->url()}, PlainHttp::kOnLoopback)};
+  const RunningDaemon::Settings settings{.progress_limits = {.server = kLimit, .directory = kLimit},
+                                         .cluster = cluster_->config()};
   daemon_ = std::make_unique<RunningDaemon>(
       tree_, std::string(kDraSerial) + Resource("example.com/plugin", "/dev/ttyUSB*"), settings);
   EXPECT_TRUE(cdi.AwaitHang(kPatience) && data.AwaitHang(kPatience));

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,11 +10,8 @@
 
 #include "base/format.h"
 #include "cdi/cdi_directory.h"
-#include "dra/device_name.h"
-#include "dra/slice_json.h"
 #include "integration/entries.h"
-#include "sim/api_server/api_server_sim.h"
-#include "sim/kubelet/dra_manager.h"
+#include "sim/cluster/cluster_sim.h"
 #include "sim/kubelet/kubelet_sim.h"
 #include "support/daemon_fixture.h"
 #include "support/temp_tree.h"
@@ -38,10 +33,6 @@ api = "dra"
   [resource.attributes]
   port = "{name}"
 )";
-inline constexpr const char* kSlicesTarget = "/apis/resource.k8s.io/v1/resourceslices";
-inline constexpr const char* kClaimsTarget =
-    "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
-inline constexpr const char* kClassesTarget = "/apis/resource.k8s.io/v1/deviceclasses";
 inline const std::string kDraDriver = "patchbay.dev";
 
 /// The whole daemon between the built-in API server and the DRA side of the built-in kubelet, with
@@ -51,36 +42,29 @@ class Dra : public testing::Test {
   void SetUp() override {
     tree_.CharDevice("dev/ttyUSB0");
     tree_.CharDevice("dev/ttyUSB1");
-    StartApiServer(api_sim::ApiProfile::k1_36);
-    StartKubelet(DraProfile::kStableHealthV1);
+    StartCluster();
   }
   void TearDown() override {
     daemon_.reset();
     plugin_side_.reset();  // before the side whose claims it reports
-    kubelet_.reset();
   }
 
-  void StartApiServer(api_sim::ApiProfile profile) {
-    auto server = api_sim::ApiServerSim::Create({.profile = profile});
-    ASSERT_TRUE(server) << server.error().message;
-    server_ = *std::move(server);
-    ASSERT_TRUE(server_->Start());
-    Post("/api/v1/nodes",
-         {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", "node-1"}}}});
-  }
-  void StartKubelet(DraProfile profile) {
-    kubelet_.reset();
-    kubelet_ = std::make_unique<DraManager>(DraSimOptions{
-        .kubelet_root = tree_.path(), .profile = profile, .on_wipe = [this](const std::string&) {
-          WipeSlices();
-        }});
-    ASSERT_TRUE(kubelet_->Start());
+  /// Starts the cluster, in place of another one.
+  void StartCluster(api_sim::ApiProfile server = api_sim::ApiProfile::k1_36,
+                    DraProfile kubelet = DraProfile::kStableHealthV1) {
+    cluster_.reset();
+    auto cluster = ClusterSim::Create({.kubelet_root = tree_.path(),
+                                       .server = {.profile = server},
+                                       .kubelet = kubelet,
+                                       .driver = kDraDriver});
+    ASSERT_TRUE(cluster) << cluster.error().message;
+    cluster_ = *std::move(cluster);
+    server_ = &cluster_->server();
+    kubelet_ = &cluster_->kubelet();
   }
   std::unique_ptr<RunningDaemon> MakeDaemon(std::string_view resources,
                                             const std::string& pod_uid = "") {
-    const RunningDaemon::Settings settings{
-        .cluster = ClusterConfigFrom({.server = server_->url()}, PlainHttp::kOnLoopback),
-        .pod_uid = pod_uid};
+    const RunningDaemon::Settings settings{.cluster = cluster_->config(), .pod_uid = pod_uid};
     return std::make_unique<RunningDaemon>(tree_, resources, settings);
   }
   void StartDaemon(std::string_view resources = kDraSerial, const std::string& pod_uid = "") {
@@ -124,15 +108,7 @@ class Dra : public testing::Test {
         kDraSerial, tree_.path());
   }
 
-  Json Call(const std::string& method, const std::string& target, const Json& body = {}) {
-    const auto response = server_->Call(method, target, body);
-    EXPECT_LT(response.status, 300) << method << " " << target << ": " << response.body;
-    return Json::parse(response.body, nullptr, false);
-  }
-  Json Post(const std::string& target, const Json& body) { return Call("POST", target, body); }
-  std::vector<Json> Slices() {
-    return Call("GET", kSlicesTarget)["items"].get<std::vector<Json>>();
-  }
+  std::vector<Json> Slices() const { return cluster_->Slices().get<std::vector<Json>>(); }
   /// Waits for a slice with the content of `before`, the only one, and another UID.
   bool AwaitPublishedAgain(const std::vector<Json>& before) {
     return server_->Await(
@@ -143,7 +119,6 @@ class Dra : public testing::Test {
         },
         kPatience);
   }
-  void WipeSlices() { Call("DELETE", kSlicesTarget); }
 
   /// Returns the names of all published devices, with the effects of their taints: "a NoExecute".
   std::vector<std::string> Published() {
@@ -164,33 +139,22 @@ class Dra : public testing::Test {
   }
 
   bool AwaitRegistered() const {
-    return kubelet_->Await(
-        [&] {
-          return std::ranges::any_of(kubelet_->Instances(kDraDriver), &DraInstanceView::connected);
-        },
-        kPatience);
+    return kubelet_->Await([&] { return cluster_->IsRegistered(); }, kPatience);
   }
 
   /// Creates the DeviceClass of kSerialName.
-  void CreateClass() { Post(kClassesTarget, DeviceClassJson(kSerialName, kDraDriver)); }
+  void CreateClass() { EXPECT_TRUE(cluster_->CreateClass(std::string(kSerialName))); }
   /// Creates a claim for `count` devices, and allocates it as the scheduler does. `config` is
   /// spec.devices.config.
   SimClaim CreateClaim(const std::string& name, int count = 1, const Json& config = Json::array()) {
-    const Json created =
-        Post(kClaimsTarget,
-             {{"apiVersion", "resource.k8s.io/v1"},
-              {"kind", "ResourceClaim"},
-              {"metadata", {{"name", name}, {"namespace", "default"}}},
-              {"spec",
-               {{"devices",
-                 {{"requests", Json::array({{{"name", "s"},
-                                             {"exactly",
-                                              {{"deviceClassName", DeviceClassName(kSerialName)},
-                                               {"count", count}}}}})},
-                  {"config", config}}}}}});
-    const Status allocated = server_->Allocate("default", name, "node-1");
+    const auto claim = cluster_->CreateClaim(name, std::string(kSerialName), count, config);
+    if (!claim) {
+      ADD_FAILURE() << claim.error().message;
+      return {};
+    }
+    const Status allocated = cluster_->Allocate(*claim);
     EXPECT_TRUE(allocated) << allocated.error().message;
-    return {"default", name, created["metadata"]["uid"].get<std::string>(), kDraDriver};
+    return *claim;
   }
   /// Returns what a container gets that uses all devices of a claim.
   CdiEdits EditsFor(const std::vector<SimPreparedDevice>& devices) {
@@ -215,8 +179,9 @@ class Dra : public testing::Test {
   }
 
   TempTree tree_;
-  std::unique_ptr<api_sim::ApiServerSim> server_;
-  std::unique_ptr<DraManager> kubelet_;
+  std::unique_ptr<ClusterSim> cluster_;
+  api_sim::ApiServerSim* server_ = nullptr;  ///< of cluster_
+  DraManager* kubelet_ = nullptr;            ///< of cluster_
   std::unique_ptr<KubeletSim> plugin_side_;
   std::unique_ptr<RunningDaemon> daemon_;
 };

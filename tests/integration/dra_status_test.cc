@@ -30,7 +30,7 @@ class DraStatusOfDaemon : public Dra {
     const RunningDaemon::Settings settings{
         .pod_resources = socket,
         .pod_resources_pace = {.period = std::chrono::milliseconds(50), .deadline = kPatience},
-        .cluster = ClusterConfigFrom({.server = server_->url()}, PlainHttp::kOnLoopback)};
+        .cluster = cluster_->config()};
     daemon_ = std::make_unique<RunningDaemon>(tree_, kDraSerial, settings);
     return daemon_->AwaitReady();
   }
@@ -80,7 +80,7 @@ TEST_F(DraStatusOfDaemon, MetricsHaveSlicesRequestsAndClaims) {
         << method;
   }
   EXPECT_TRUE(daemon_->AwaitMetric("patchbay_health_streams", 1));
-  server_.reset();
+  server_->Stop();
   EXPECT_TRUE(daemon_->AwaitMetric("patchbay_api_server_up", 0));
 }
 
@@ -113,7 +113,7 @@ TEST_F(DraStatusOfDaemon, StatusHasSlicesTaintsAndClaims) {
 }
 
 TEST_F(DraStatusOfDaemon, AnOlderApiServerGetsNoTaintsAndThisIsReported) {
-  StartApiServer(api_sim::ApiProfile::k1_34);
+  StartCluster(api_sim::ApiProfile::k1_34);
   StartDaemon(WithProbe());
   ASSERT_TRUE(daemon_->AwaitReady());
   const std::vector<std::string> both = Published();

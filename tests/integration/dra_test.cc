@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/format.h"
 #include "integration/program.h"
@@ -117,7 +119,7 @@ TEST_F(Dra, ARestartWritesNothing) {
   const auto writes = [&] {
     int count = 0;
     for (const api_sim::ApiCall& call : server_->Calls()) {
-      const bool is_slice = call.path.starts_with(kSlicesTarget);
+      const bool is_slice = call.path.starts_with(ClusterSim::kSlices);
       if (is_slice && call.method != "GET" && !call.is_dry_run) ++count;
     }
     return count;
@@ -291,9 +293,7 @@ TEST_F(Dra, AConfigurationInAPodNamesNoOtherApiServer) {
       "[daemon.kubernetes]\nserver = \"https://10.9.9.9:6443\"\nca = \"{0}/ca.crt\"\n"
       "token_file = \"{0}/token\"\n",
       tree_.path());
-  const RunningDaemon::Settings settings{
-      .daemon_keys = keys,
-      .cluster = ClusterConfigFrom({.server = server_->url()}, PlainHttp::kOnLoopback)};
+  const RunningDaemon::Settings settings{.daemon_keys = keys, .cluster = cluster_->config()};
   daemon_ = std::make_unique<RunningDaemon>(tree_, kDraSerial, settings);
   EXPECT_TRUE(daemon_->AwaitUnready("server of [daemon.kubernetes] is https://10.9.9.9:6443"));
   EXPECT_TRUE(daemon_->AwaitUnready("--allow-other-server"));
@@ -306,7 +306,7 @@ TEST_F(Dra, AConfigurationInAPodNamesNoOtherApiServer) {
 }
 
 TEST_F(Dra, AFlagLetsAConfigurationInAPodNameAnotherApiServer) {
-  kubelet_.reset();  // the cluster has its own
+  cluster_.reset();  // the test has its own
   DraCluster cluster(tree_.path());
   const auto enter_pod = [] {
     return setenv("KUBERNETES_SERVICE_HOST", "10.9.9.9", 1) == 0 &&
@@ -320,7 +320,7 @@ TEST_F(Dra, AFlagLetsAConfigurationInAPodNameAnotherApiServer) {
 }
 
 TEST_F(Dra, SharedDevicesNeedAnApiServerThatKeepsThem) {
-  StartApiServer(api_sim::ApiProfile::k1_34);
+  StartCluster(api_sim::ApiProfile::k1_34);
   StartDaemon(Serial("api = \"dra\"\nreplicas = 3"));
   EXPECT_TRUE(daemon_->log().Await("resource is not served"));
   EXPECT_TRUE(daemon_->AwaitUnready("DRAConsumableCapacity"));
@@ -352,8 +352,7 @@ struct Release {
 class DraReleases : public Dra, public testing::WithParamInterface<Release> {};
 
 TEST_P(DraReleases, PublishPrepareReportHealthAndSurviveARestart) {
-  StartApiServer(GetParam().server);
-  StartKubelet(GetParam().kubelet);
+  StartCluster(GetParam().server, GetParam().kubelet);
   StartDaemon(WithProbe());
   ASSERT_TRUE(daemon_->AwaitReady());
   const std::vector<std::string> published = Published();

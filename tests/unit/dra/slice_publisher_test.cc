@@ -1,4 +1,4 @@
-// The publisher against a small API server. The clock is virtual, sockets are real.
+// The publisher against the built-in API server. The clock is virtual, sockets are real.
 
 #include "dra/slice_publisher.h"
 
@@ -105,7 +105,7 @@ class SlicePublisherTest : public test::ClientFixture {
   }
   /// Returns the devices that the scheduler can allocate, if there is one pool: those of the
   /// highest generation, and none while that is incomplete.
-  std::vector<std::string> Allocatable() const {
+  std::vector<std::string> Allocatable() {
     std::int64_t newest = 0, missing = 0;
     std::vector<std::string> names;
     for (const auto& [name, slice] : api_.slices()) {
@@ -123,23 +123,32 @@ class SlicePublisherTest : public test::ClientFixture {
   }
   /// Cuts off all lists from now on, before they have a slice of the node. Calls `before`.
   void CutLists(std::function<void()> before = [] {}) {
-    std::string list = R"({"metadata":{"resourceVersion":"1","continue":"more"},"items":[)";
+    std::string items;
     for (int i = 0; i < 10'000; ++i) {
-      list += Format(R"({}{{"metadata":{{"name":"a{}","uid":"u","resourceVersion":"1"}},)",
-                     i == 0 ? "" : ",", i);
-      list += R"("spec":{"driver":"other.dev"}})";
+      items += Format(R"({}{{"metadata":{{"name":"a{}","uid":"u","resourceVersion":"1"}},)",
+                      i == 0 ? "" : ",", i);
+      items += R"("spec":{"driver":"other.dev"}})";
     }
-    list += "]}";
-    api_.fault = [before, list = std::move(list)](const ServerRequest& r) -> std::optional<Reply> {
+    api_.fault = [this, before, items](const ServerRequest& r) -> std::optional<Reply> {
       const bool is_list = r.method() == boost::beast::http::verb::get &&
                            r.target().starts_with(test::SliceServer::kSlices) &&
                            r.target().find("watch=true") == std::string_view::npos;
       if (!is_list) return std::nullopt;
       before();
-      return JsonReply(200, list);
+      return JsonReply(200, Format(R"({{"metadata":{{"resourceVersion":{},"continue":"more"}},)"
+                                   R"("items":[{}]}})",
+                                   api_.List()["metadata"]["resourceVersion"].dump(), items));
     };
   }
-  std::string OnlySlice() const { return api_.slices().begin()->first; }
+  std::string OnlySlice() { return api_.slices().begin()->first; }
+  /// Returns the only slice with more devices than Patchbay writes, which it does not read.
+  test::SliceServer::Json TooLarge() {
+    auto slice = api_.slices().begin()->second;
+    for (std::size_t i = 0; i < kMaxDevicesPerSlice; ++i) {
+      slice["spec"]["devices"].push_back({{"name", Format("foreign-{}", i)}});
+    }
+    return slice;
+  }
   /// Lets everything happen that is due within `time`. The clock stands still during requests.
   void Pass(Loop::Duration time) {
     for (const Loop::Time end = loop_.Now() + time; loop_.Now() < end;) {
@@ -184,7 +193,8 @@ TEST_F(SlicePublisherTest, PublishesAPool) {
   EXPECT_THAT(Writes(), ElementsAre("POST"));
   EXPECT_THAT(api_.Devices(), ElementsAre("a", "b"));
   const auto slice = api_.slices().begin()->second;
-  EXPECT_EQ(slice["metadata"]["ownerReferences"][0]["uid"], "node-uid");
+  const auto node = nlohmann::json::parse(api_.Call("GET", "/api/v1/nodes/node-1").body);
+  EXPECT_EQ(slice["metadata"]["ownerReferences"][0]["uid"], node["metadata"]["uid"]);
   EXPECT_EQ(slice["spec"]["nodeName"], "node-1");
   EXPECT_THAT(slice["metadata"]["name"].get<std::string>(),
               testing::StartsWith("00000-patchbay.dev-node-1-"));
@@ -594,9 +604,7 @@ TEST_F(SlicePublisherTest, WaitsForTheNodeObject) {
 TEST_F(SlicePublisherTest, DeletesInvalidSlicesOfOthers) {
   Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
-  auto slice = api_.slices().begin()->second;
-  slice["spec"]["devices"] = "none";
-  api_.Add("broken", slice);
+  api_.Add("broken", TooLarge());
   Set(PoolOf({"b"}));
   Pass(seconds(5));
   EXPECT_EQ(api_.slices().begin()->second["spec"]["devices"][0]["name"], "b");
@@ -656,8 +664,7 @@ TEST_F(SlicePublisherTest, APoolOfOthersThatComesBackDuringItsDeletionIsDeletedA
 TEST_F(SlicePublisherTest, ManySlicesOfOthersInAPoolDoNotHoldUpAChange) {
   Publish(PoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
-  auto foreign = api_.slices().begin()->second;
-  foreign["spec"]["devices"] = "none";
+  const auto foreign = TooLarge();
   for (int i = 0; i < 500; ++i) api_.Add(Format("foreign-{}", i), foreign);
   Set(PoolOf({"b"}));
   Pass(seconds(60));

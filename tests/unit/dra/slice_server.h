@@ -1,24 +1,31 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "sim/api_server/server_state.h"
 #include "support/tls_server.h"
 
 namespace patchbay::test {
 
-/// The part of the API server that the publisher of slices uses: one node, and ResourceSlices with
-/// LIST, WATCH, POST, PUT with conflicts, DELETE and dryRun. Handles the requests of a TlsServer.
-class SliceServer {
+/// The built-in API server with a node and without connections of its own: it handles the requests
+/// of a TlsServer, on the thread of the test.
+class SliceServer final : public api_sim::ServerState {
  public:
   using Json = nlohmann::json;
 
-  static constexpr std::string_view kSlices = "/apis/resource.k8s.io/v1/resourceslices";
+  inline static const std::string kSlices = "/apis/resource.k8s.io/v1/resourceslices";
+
+  SliceServer() : ServerState(api_sim::ApiProfile::k1_36, {}) {
+    Require("POST", "/api/v1/nodes", {{"metadata", {{"name", "node-1"}}}});
+  }
 
   /// Overrides the reply to a request.
   std::function<std::optional<Reply>(const ServerRequest&)> fault = {};
@@ -27,121 +34,79 @@ class SliceServer {
   bool drops_sharing = false;
 
   Reply Handle(const ServerRequest& request, const std::function<void(const std::string&)>& more) {
-    namespace http = boost::beast::http;
-    const std::string target(request.target());
     if (fault) {
       if (auto reply = fault(request)) return *std::move(reply);
     }
-    if (target == "/api/v1/nodes/node-1") {
-      return JsonReply(200, R"({"kind":"Node","metadata":{"name":"node-1","uid":"node-uid"}})");
-    }
-    if (request.method() == http::verb::get && target.find("watch=true") != std::string::npos) {
-      watchers_.push_back(more);
-      return {kChunkedHeader};
-    }
-    if (request.method() == http::verb::get) return List();
-    const Json body = Json::parse(request.body());
-    const std::string name = target.substr(std::min(target.size(), kSlices.size() + 1));
-    if (request.method() == http::verb::post) return Create(body, target);
-    if (!slices_.contains(name)) return Failure(404, "NotFound");
-    if (request.method() == http::verb::delete_) {
-      if (body["preconditions"].value("resourceVersion", Version(name)) != Version(name)) {
-        return Failure(409, "Conflict");
-      }
-      Delete(name);
-      return JsonReply(200, R"({"kind":"Status","status":"Success"})");
-    }
-    if (body["metadata"]["resourceVersion"] != Version(name)) return Failure(409, "Conflict");
-    Store(name, body, "MODIFIED");
-    return JsonReply(200, slices_[name].dump());
+    const api_sim::Outcome outcome = Serve({.method = std::string(request.method_string()),
+                                            .target = std::string(request.target()),
+                                            .body = Drop(request.body()),
+                                            .content_type = std::string(request["Content-Type"])},
+                                           "");
+    if (!outcome.watch) return JsonReply(outcome.response.status, outcome.response.body);
+    watches_.emplace_back(*outcome.watch, more);
+    return {kChunkedHeader + Events(watches_.back().first)};
   }
 
   /// Changes a slice like another client.
   void Edit(const std::string& name, const std::function<void(Json&)>& edit) {
-    Json changed = slices_.at(name);
+    Json changed = slices().at(name);
     edit(changed);
-    Store(name, changed, "MODIFIED");
+    Require("PUT", kSlices + "/" + name, changed);
   }
-  void Add(const std::string& name, const Json& slice) { Store(name, slice, "ADDED"); }
-  void Delete(const std::string& name) {
-    Json last = slices_.at(name);
-    last["metadata"]["resourceVersion"] = std::to_string(++version_);
-    slices_.erase(name);
-    Send("DELETED", last);
+  void Add(const std::string& name, Json slice) {
+    slice["metadata"] = {{"name", name}};
+    Require("POST", kSlices, slice);
   }
-  void DeleteAll() {
-    while (!slices_.empty()) Delete(slices_.begin()->first);
-  }
+  void Delete(const std::string& name) { Require("DELETE", kSlices + "/" + name); }
+  void DeleteAll() { Require("DELETE", kSlices); }
 
-  const std::map<std::string, Json>& slices() const { return slices_; }
+  Json List() { return Require("GET", kSlices); }
+  std::map<std::string, Json> slices() {
+    std::map<std::string, Json> slices;
+    const Json list = List();
+    for (const Json& slice : list["items"]) slices[slice["metadata"]["name"]] = slice;
+    return slices;
+  }
   /// The names of all devices, by the names of slices.
-  std::vector<std::string> Devices() const {
+  std::vector<std::string> Devices() {
     std::vector<std::string> names;
-    for (const auto& [name, slice] : slices_) {
-      for (const Json& device : slice["spec"]["devices"]) names.push_back(device["name"]);
+    for (const auto& [name, slice] : slices()) {
+      for (const Json& device : slice["spec"].value("devices", Json::array())) {
+        names.push_back(device["name"]);
+      }
     }
     return names;
   }
 
  private:
-  static Reply Failure(int status, const std::string& reason) {
-    return JsonReply(status, Json{{"kind", "Status"}, {"code", status}, {"reason", reason}}.dump());
-  }
-  std::string Version(const std::string& name) const {
-    return slices_.at(name)["metadata"]["resourceVersion"];
-  }
-
-  Reply List() const {
-    Json items = Json::array();
-    for (const auto& [name, slice] : slices_) items.push_back(slice);
-    return JsonReply(200, Json{{"kind", "ResourceSliceList"},
-                               {"metadata", {{"resourceVersion", std::to_string(version_)}}},
-                               {"items", items}}
-                              .dump());
+  Json Require(const std::string& method, const std::string& target, const Json& body = {}) {
+    const auto response = Call(method, target, body);
+    EXPECT_LT(response.status, 300) << method << ' ' << target << ": " << response.body;
+    return Json::parse(response.body);
   }
 
-  Reply Create(Json body, const std::string& target) {
-    const std::string prefix = body["metadata"]["generateName"];
-    const std::string name = prefix + std::to_string(++created_);
-    body["metadata"].erase("generateName");
-    if (target.find("dryRun=All") == std::string::npos) {
-      Store(name, body, "ADDED");
-      return JsonReply(201, slices_[name].dump());
-    }
-    Drop(body);
-    body["metadata"]["name"] = name;
-    body["metadata"]["uid"] = "unstored";
-    return JsonReply(201, body.dump());
-  }
-
-  void Drop(Json& slice) const {
-    for (Json& device : slice["spec"]["devices"]) {
+  std::string Drop(const std::string& body) const {
+    if (body.empty() || (!drops_taints && !drops_sharing)) return body;
+    Json object = Json::parse(body);
+    for (Json& device : object["spec"]["devices"]) {
       if (drops_taints) device.erase("taints");
       if (drops_sharing) device.erase("allowMultipleAllocations");
     }
+    return object.dump();
   }
 
-  void Store(const std::string& name, Json slice, const std::string& type) {
-    Drop(slice);
-    const bool is_new = !slices_.contains(name);
-    Json& metadata = slice["metadata"];
-    metadata["uid"] = is_new ? "uid-" + std::to_string(version_)
-                             : slices_[name]["metadata"]["uid"].get<std::string>();
-    metadata["name"] = name;
-    metadata["resourceVersion"] = std::to_string(++version_);
-    slices_[name] = slice;
-    Send(type, slice);
+  std::string Events(api_sim::WatchCursor& watch) const {
+    std::string chunks;
+    for (const std::string& line : Read(watch)) chunks += Chunk(line);
+    return chunks;
+  }
+  void OnChange() override {
+    for (auto& [watch, more] : watches_) {
+      if (const std::string events = Events(watch); !events.empty()) more(events);
+    }
   }
 
-  void Send(const std::string& type, const Json& slice) {
-    const std::string line = Json{{"type", type}, {"object", slice}}.dump() + "\n";
-    for (const auto& watcher : watchers_) watcher(Chunk(line));
-  }
-
-  std::map<std::string, Json> slices_;
-  std::vector<std::function<void(const std::string&)>> watchers_;
-  std::uint64_t version_ = 100;
-  int created_ = 0;
+  std::vector<std::pair<api_sim::WatchCursor, std::function<void(const std::string&)>>> watches_;
 };
 
 }  // namespace patchbay::test

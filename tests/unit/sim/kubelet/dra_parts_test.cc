@@ -54,56 +54,7 @@ TEST(DraRules, RejectsWhatTheKubeletRejects) {
 
 DraTime At(int second) { return DraTime(seconds(second)); }
 
-TEST(DraDrivers, UsesTheNewestConnectedInstance) {
-  DraDrivers drivers(seconds(30));
-  EXPECT_EQ(drivers.InUse("d"), std::nullopt);
-  ASSERT_TRUE(drivers.Add("d", {1, "/1", {}, false}, At(0)));
-  EXPECT_EQ(drivers.InUse("d"), 1U) << "none is connected";
-  ASSERT_TRUE(drivers.Add("d", {2, "/2", {}, false}, At(0)));
-  EXPECT_EQ(drivers.InUse("d"), 2U);
-  drivers.SetConnected("d", 1, true, At(0));
-  EXPECT_EQ(drivers.InUse("d"), 1U);
-  drivers.SetConnected("d", 2, true, At(0));
-  EXPECT_EQ(drivers.InUse("d"), 2U);
-  drivers.Remove("d", 2, At(0));
-  EXPECT_EQ(drivers.InUse("d"), 1U);
-  EXPECT_THAT(drivers.Add("d", {3, "/1", {}, false}, At(0)).error().message,
-              HasSubstr("endpoint /1 already registered for DRA driver plugin d"));
-}
-
-TEST(DraDrivers, WipesOnceAfterTheDelayWithoutAConnection) {
-  DraDrivers drivers(seconds(30));
-  ASSERT_TRUE(drivers.Add("d", {1, "/1", {}, false}, At(0)));
-  drivers.SetConnected("d", 1, true, At(10));
-  EXPECT_EQ(drivers.NextWipe(), std::nullopt);
-  drivers.SetConnected("d", 1, false, At(20));
-  EXPECT_EQ(drivers.NextWipe(), At(50));
-  drivers.Remove("d", 1, At(40));
-  EXPECT_EQ(drivers.NextWipe(), At(50)) << "the end does not start the delay again";
-  EXPECT_THAT(drivers.TakeDueWipes(At(49)), IsEmpty());
-  EXPECT_THAT(drivers.TakeDueWipes(At(50)), ElementsAre("d"));
-  EXPECT_THAT(drivers.TakeDueWipes(At(99)), IsEmpty());
-}
-
 SimClaim Claim(const std::string& name, const std::string& uid) { return {"ns", name, uid, "d"}; }
-
-TEST(DraClaims, PreparesAClaimOncePerNode) {
-  DraClaims claims;
-  EXPECT_THAT(claims.BeginPrepare("pod-1", {Claim("a", "u")}).value(),
-              ElementsAre(Claim("a", "u")));
-  EXPECT_THAT(claims.BeginPrepare("pod-2", {Claim("a", "u")}).value(),
-              ElementsAre(Claim("a", "u")));
-  claims.SetDevices(Claim("a", "u"), {{{"r"}, "p", "x", {"a.com/b=c"}}});
-  claims.SetPrepared(Claim("a", "u"));
-  EXPECT_THAT(claims.BeginPrepare("pod-3", {Claim("a", "u")}).value(), IsEmpty());
-  EXPECT_EQ(claims.Devices({Claim("a", "u")}).at("u").at(0).device, "x");
-  EXPECT_THAT(claims.BeginUnprepare("pod-1"), IsEmpty());
-  EXPECT_THAT(claims.BeginUnprepare("pod-2"), IsEmpty());
-  EXPECT_THAT(claims.BeginUnprepare("pod-3"), ElementsAre(Claim("a", "u")));
-  EXPECT_THAT(claims.Pods(), ElementsAre("pod-3")) << "until the driver has unprepared it";
-  claims.Remove(Claim("a", "u"));
-  EXPECT_THAT(claims.List(), IsEmpty());
-}
 
 TEST(DraClaims, RefusesAnotherClaimOfTheSameName) {
   DraClaims claims;
