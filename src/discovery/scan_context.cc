@@ -42,8 +42,8 @@ std::string WrongType(FileType type, NodeType wanted) {
 /// Sorts the entries of a directory. A name that is replaced meanwhile can be read twice.
 void SortByName(std::vector<HostEntry>& entries) {
   std::ranges::sort(entries, IdLess, &HostEntry::name);
-  const auto repeated = std::ranges::unique(entries, {}, &HostEntry::name);
-  entries.erase(repeated.begin(), repeated.end());
+  const auto is_same = [](const HostEntry& a, const HostEntry& b) { return a.name == b.name; };
+  entries.erase(std::unique(entries.begin(), entries.end(), is_same), entries.end());
 }
 
 }  // namespace
