@@ -717,7 +717,7 @@ class Page(PageTest):
             pool = spec["pool"]
             text, = self.browser.texts(".pool")
             self.assertIn(f"pool {pool['name']}, 1 slice, generation {pool['generation']}1 prepared claim", text)
-            self.assertEqual(self.pool_lines(), [["default/meter", "claim: card0 (devices)"], *lines])
+            self.assertEqual(self.pool_lines(), [["default/meter", "claim: card0 (device)"], *lines])
             self.assertEqual([[taint["key"], taint["effect"]] for device in spec["devices"]
                               for taint in device.get("taints", [])],
                              [line.split(":") for _, line in lines])
@@ -737,7 +737,7 @@ class Page(PageTest):
         self.assertIn(url, cluster.daemon_keys)
         for part in ("The Kubernetes API server is not responding.", url):
             self.assertIn(part, text)
-        self.assertIn(["default/meter", "claim: card0 (devices)"], self.pool_lines())
+        self.assertIn(["default/meter", "claim: card0 (device)"], self.pool_lines())
         cluster.succeed("start_server")
         self.ask_again("status.dra.api_server.up")
         self.assertEqual(self.browser.texts("#dra"), [])
