@@ -239,7 +239,7 @@ TEST_F(DraClaimsOfDaemon, ALostCdiFileIsWrittenAgain) {
     std::filesystem::remove(entry.path());
   }
   EXPECT_TRUE(daemon_->log().Await("CDI file of a claim was lost or changed"));
-  ASSERT_TRUE(daemon_->AwaitMetric("patchbay_prepared_claims{resource=\"example.com/serial\"}", 1));
+  ASSERT_TRUE(daemon_->AwaitTrue([&] { return Files() == 1; }));
   EXPECT_EQ(EditsFor(prepared->at(claim.uid)), before);
 }
 

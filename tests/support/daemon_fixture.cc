@@ -178,7 +178,7 @@ std::string RunningDaemon::fatal() const {
   return fatal_;
 }
 
-bool RunningDaemon::AwaitHttp(const std::function<bool()>& condition,
+bool RunningDaemon::AwaitTrue(const std::function<bool()>& condition,
                               std::chrono::milliseconds timeout) const {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (!condition()) {
@@ -189,20 +189,20 @@ bool RunningDaemon::AwaitHttp(const std::function<bool()>& condition,
 
 bool RunningDaemon::AwaitMetric(std::string_view series, double value,
                                 std::chrono::milliseconds timeout) const {
-  return AwaitHttp([&] { return Metric(series) == value; }, timeout);
+  return AwaitTrue([&] { return Metric(series) == value; }, timeout);
 }
 
 bool RunningDaemon::AwaitMetricAtLeast(std::string_view series, double value,
                                        std::chrono::milliseconds timeout) const {
-  return AwaitHttp([&] { return Metric(series) >= value; }, timeout);
+  return AwaitTrue([&] { return Metric(series) >= value; }, timeout);
 }
 
 bool RunningDaemon::AwaitReady() const {
-  return AwaitHttp([this] { return Get("/readyz").status == 200; }, kPatience);
+  return AwaitTrue([this] { return Get("/readyz").status == 200; }, kPatience);
 }
 
 bool RunningDaemon::AwaitUnready(std::string_view reason) const {
-  return AwaitHttp(
+  return AwaitTrue(
       [&] {
         const HttpAnswer answer = Get("/readyz");
         return answer.status != 200 && answer.body.find(reason) != std::string::npos;

@@ -113,6 +113,9 @@ class RunningDaemon {
                    std::chrono::milliseconds timeout = kPatience) const;
   bool AwaitMetricAtLeast(std::string_view series, double value,
                           std::chrono::milliseconds timeout = kPatience) const;
+  /// Waits for a condition whose change sends no event.
+  bool AwaitTrue(const std::function<bool()>& condition,
+                 std::chrono::milliseconds timeout = kPatience) const;
   /// Waits until /readyz returns 200.
   bool AwaitReady() const;
   /// Waits until /readyz fails with a text that contains `reason`.
@@ -124,7 +127,6 @@ class RunningDaemon {
 
  private:
   Loaded Load(std::string_view resources, std::string_view daemon_keys) const;
-  bool AwaitHttp(const std::function<bool()>& condition, std::chrono::milliseconds timeout) const;
 
   std::string fixed_keys_;  ///< of [daemon]
   LogText text_;
