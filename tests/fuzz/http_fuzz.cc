@@ -67,7 +67,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ConnectionContext shared{Pages(limits), limits, log, slow};
   boost::asio::io_context context{1};
   const auto run = [&] {
-    slow.restart();  // it stops whenever it has nothing to do
+    // They stop whenever they have nothing to do.
+    slow.restart();
+    context.restart();
     return slow.poll() + context.poll() > 0;
   };
 
