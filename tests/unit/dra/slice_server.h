@@ -59,6 +59,8 @@ class SliceServer final : public api_sim::ServerState {
   }
   void Delete(const std::string& name) { Require("DELETE", kSlices + "/" + name); }
   void DeleteAll() { Require("DELETE", kSlices); }
+  /// The number of events of all watches.
+  std::uint64_t events_sent() const { return events_sent_; }
 
   Json List() { return Require("GET", kSlices); }
   std::map<std::string, Json> slices() {
@@ -95,9 +97,12 @@ class SliceServer final : public api_sim::ServerState {
     return object.dump();
   }
 
-  std::string Events(api_sim::WatchCursor& watch) const {
+  std::string Events(api_sim::WatchCursor& watch) {
     std::string chunks;
-    for (const std::string& line : Read(watch)) chunks += Chunk(line);
+    for (const std::string& line : Read(watch)) {
+      chunks += Chunk(line);
+      ++events_sent_;
+    }
     return chunks;
   }
   void OnChange() override {
@@ -107,6 +112,7 @@ class SliceServer final : public api_sim::ServerState {
   }
 
   std::vector<std::pair<api_sim::WatchCursor, std::function<void(const std::string&)>>> watches_;
+  std::uint64_t events_sent_ = 0;
 };
 
 }  // namespace patchbay::test
