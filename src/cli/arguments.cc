@@ -382,7 +382,6 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
   if (!problem.empty()) {
     return ReportMisuse(problem, arguments.command, words, streams);
   }
-  arguments.words.assign(argv + 2, argv + argc);
   return arguments;
 }
 

@@ -28,7 +28,6 @@ inline constexpr std::string_view kStandardInput = "-";
 /// The parsed command line. Options that a command does not have keep their defaults.
 struct Arguments {
   std::string command;
-  std::vector<std::string> words;  ///< the command line after the command
   std::string config{kDefaultConfig};
   bool is_config_given = false;    ///< by --config or PATCHBAY_CONFIG
   std::vector<std::string> files;  ///< check; two for diff: old and new; one for convert
@@ -37,6 +36,7 @@ struct Arguments {
   LogFormat log_format = LogFormat::kText;
   bool strict = false;                 ///< check
   bool once = false;                   ///< try
+  std::vector<std::string> words;      ///< try: all words after the command
   bool wait_for_config = false;        ///< run
   bool allows_other_server = false;    ///< run
   bool probe = false;                  ///< devices

@@ -41,9 +41,10 @@ int RunVersion(const Arguments&, Streams streams) {
 std::span<const Command> Commands() { return kCommands; }
 
 int RunCommandLine(int argc, const char* const* argv, Streams streams) {
-  const auto parsed = ParseArguments(argc, argv, streams);
+  auto parsed = ParseArguments(argc, argv, streams);
   if (const auto* code = std::get_if<ExitCode>(&parsed)) return *code;
-  const auto& arguments = std::get<Arguments>(parsed);
+  auto& arguments = std::get<Arguments>(parsed);
+  arguments.words.assign(argv + 2, argv + argc);
   const auto command = std::find_if(std::begin(kCommands), std::end(kCommands),
                                     [&](const Command& c) { return c.name == arguments.command; });
   return command->run(arguments, streams);

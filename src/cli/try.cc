@@ -21,8 +21,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
   execv(argv.front(), argv.data());
   streams.err << Format(
       "patchbay: cannot run {} ({}), which has the simulators for `try`; the Debian package and "
-      "the "
-      "image patchbay:tools contain it\n",
+      "the image patchbay:tools contain it\n",
       words.front(), std::strerror(errno));
   return kFailed;
 }

@@ -180,16 +180,14 @@ void Daemon::OnDraStatus() {
 /// Runs once for all names that become free together, because it visits every resource.
 void Daemon::StartWaitingSoon() {
   if (start_) return;
-  start_ = loop_.After(kStartPause, [this] {
-    StartWaiting();
-    ended_observers_.clear();  // a resource that has returned keeps its counters
-  });
+  start_ = loop_.After(kStartPause, [this] { StartWaiting(); });
 }
 
 /// Retries each second until it succeeds.
 void Daemon::StartWaiting() {
   start_ = Subscription();
   const Status started = StartFree();
+  ended_observers_.clear();  // a resource that has returned keeps its counters
   const std::string error = started ? "" : started.error().message;
   if (std::exchange(start_error_, error) != error && !started) {
     log_.Warning("resources cannot start yet; retrying every second", {{"reason", error}});

@@ -1,5 +1,4 @@
 #include <chrono>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>

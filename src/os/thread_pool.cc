@@ -18,14 +18,10 @@ void ThreadPool::Add(Job job) {
 Status ThreadPool::TryRun(Job job) {
   Add(std::move(job));
   if (waiting_.size() > 1 || !HasPlace()) return {};
-  if (Status started = Start(waiting_.front()); !started) {
-    const std::lock_guard lock(mutex_);
-    requested_.erase(waiting_.front().serial);
-    waiting_.pop_front();
-    return started;
-  }
+  Status started = Start(waiting_.front());
+  if (!started) Forget(waiting_.front().serial);
   waiting_.pop_front();
-  return {};
+  return started;
 }
 
 void ThreadPool::StartNext() {
@@ -52,7 +48,7 @@ std::size_t ThreadPool::overdue() const {
 Status ThreadPool::Start(Job& job) {
   const auto work = std::make_shared<std::function<void()>>(std::move(job.work));
   const auto end = lifetime_.Guard([this, serial = job.serial, done = job.done] {
-    OnEnded(serial);
+    Forget(serial);
     StartNext();
     done();  // last: it can destroy the pool
   });
@@ -72,7 +68,7 @@ Status ThreadPool::Start(Job& job) {
   return {};
 }
 
-void ThreadPool::OnEnded(std::uint64_t serial) {
+void ThreadPool::Forget(std::uint64_t serial) {
   running_.erase(serial);
   const std::lock_guard lock(mutex_);
   requested_.erase(serial);

@@ -88,7 +88,7 @@ class ThreadPool {
   void StartNext();
   bool HasPlace() const;
   Status Start(Job& job);
-  void OnEnded(std::uint64_t serial);
+  void Forget(std::uint64_t serial);
   std::size_t overdue() const;
 
   Loop& loop_;

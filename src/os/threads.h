@@ -1,10 +1,13 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "base/result.h"
 

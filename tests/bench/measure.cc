@@ -47,7 +47,7 @@ double CpuMs(const DaemonProcess& daemon) {
 }
 
 int ThreadsAtRest(const DaemonProcess& daemon) {
-  // Idle threads end after five seconds.
+  // Work of the start has ended.
   std::this_thread::sleep_for(std::chrono::seconds(8));
   const std::filesystem::directory_iterator tasks(Format("/proc/{}/task", daemon.pid()));
   return static_cast<int>(std::distance(begin(tasks), end(tasks)));

@@ -282,7 +282,7 @@ class Sessions(support.TestCase):
                 (place / name).symlink_to(pathlib.Path(PATCHBAY).with_name(name))
         # It installs and builds, which is already done.
         (self.world / "scripts/try").write_text(
-            (SOURCE / "scripts/try").read_text().replace("\ninstall_packages build\nbuild dev patchbay-try\n", "\n"))
+            (SOURCE / "scripts/try").read_text().replace("\ninstall_packages build\nbuild dev patchbay patchbay-try\n", "\n"))
         kubectl = self.programs / "kubectl"
         kubectl.write_text(KUBECTL.format(real=shutil.which("kubectl")))
         kubectl.chmod(0o755)
