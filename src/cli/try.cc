@@ -16,6 +16,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
   std::vector<std::string> words = {self.parent_path() / "patchbay-try"};
   words.insert(words.end(), arguments.words.begin(), arguments.words.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   execv(argv.front(), argv.data());

@@ -22,7 +22,7 @@ struct Loaded {
 /// order of their names: regular files and links to regular files, except names that begin with a
 /// dot. Does not throw; a file that cannot be read causes a diagnostic. Can block, so do not call
 /// it on the loop. Two entries with one name that both match `node`, the name of the Kubernetes
-/// node that is served, are an error; "" if no node is known.
+/// node that is served, and more than 128 entries for it, are errors; "" if no node is known.
 Loaded LoadPaths(const std::vector<std::string>& paths, const std::string& node = "");
 
 /// Loads texts that are already in memory as one document. They can contain any bytes.

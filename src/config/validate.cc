@@ -25,7 +25,8 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kMaxResources = 1000;
+constexpr std::size_t kMaxResources = 1000;  // of all files: one configuration can serve a fleet
+constexpr std::size_t kMaxResourcesOfNode = 128;  // each has a socket, a server and a registration
 
 /// Checks a path of this machine, in which no variables are replaced.
 Problem ProblemWithLiteralPath(const std::string& path) {
@@ -286,6 +287,24 @@ void CheckDuplicates(const DocumentDraft& document, const std::vector<ResourceSp
   }
 }
 
+/// Reports the first entry that is one too many for `node`, or for every node if that is "".
+void CheckResourcesOfNode(const DocumentDraft& document, const std::vector<ResourceSpec>& specs,
+                          const std::string& node, Reporter& reporter) {
+  std::size_t served = 0;
+  std::size_t first_excess = 0;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (document.resources[i].on_nodes && !MatchesAny(specs[i].on_nodes, node)) continue;
+    if (++served == kMaxResourcesOfNode + 1) first_excess = i;
+  }
+  if (served <= kMaxResourcesOfNode) return;
+  reporter.Report(
+      Code::kTooManyResources, document.resources[first_excess].place,
+      Format("there are {} resources for {}, more than {}", served,
+             node.empty() ? "every node" : "the node " + QuoteJson(node), kMaxResourcesOfNode),
+      "one resource can have several [[resource.match]]; give resources of other "
+      "nodes `on_nodes`");
+}
+
 }  // namespace
 
 Model Validate(const DocumentDraft& document, const std::string& node, Reporter& reporter) {
@@ -309,6 +328,7 @@ Model Validate(const DocumentDraft& document, const std::string& node, Reporter&
     if (!IsApiKnown(document, resource)) continue;
     WarnOfKeysOfTheOtherApi(resource, model.resources.back(), reporter);
   }
+  CheckResourcesOfNode(document, model.resources, node, reporter);
   CheckDuplicates(document, model.resources, node, reporter);
   CheckReleaseHooks(document, model, reporter);
   return model;

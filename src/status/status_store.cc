@@ -69,7 +69,7 @@ void StatusStore::Release(const std::string& resource) {
 }
 
 std::shared_ptr<DriverCounters> StatusStore::AddDriver() {
-  const auto counters = std::make_shared<DriverCounters>();
+  auto counters = std::make_shared<DriverCounters>();
   Change([&](NodeStatus& node) { node.driver = counters; });
   return counters;
 }

@@ -42,7 +42,7 @@ constexpr Benchmark kBenchmarks[] = {
     {"hotplug", "the time until the kubelet has a new device", BenchHotplugs},
     {"restart", "the time until a new kubelet has all lists", BenchKubeletRestart},
     {"start", "the time until the kubelet has the first list", BenchStarts},
-    {"resources", "threads, memory and times with 1,000 resources", BenchManyResources},
+    {"resources", "threads, memory and times with 128 resources", BenchManyResources},
     {"directories", "10,000 devices in ten directories", BenchDirectories},
     {"memory", "memory and CPU time of ten resources at rest", BenchMemory},
     {"memory-10k", "memory of 10,000 devices, and its growth", BenchLargeMemory},

@@ -46,7 +46,7 @@ class Ending(support.TestCase):
     def test_stops_right_after_start(self):
         # Many resources, so that the start takes long enough to be interrupted.
         config = self.config("".join(resource(f"example.com/r{i}", "count = 1")
-                                     for i in range(300)))
+                                     for i in range(128)))
         self.kubelet_dir.mkdir()
         with Daemon(config, self.kubelet_dir) as daemon:
             daemon.err.wait("serving http")

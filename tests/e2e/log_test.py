@@ -201,15 +201,15 @@ class Descriptors(support.TestCase):
             daemon.send(signal.SIGTERM)
             self.assertEqual(daemon.wait(), 0, daemon.err.text())
 
-    def test_limit_of_1024_allows_174_resources(self):
-        names = [f"example.com/r{i}" for i in range(175)]
+    def test_limit_of_754_allows_120_resources(self):
+        names = [f"example.com/r{i}" for i in range(121)]
         self.config_path.write_text("".join(resource(name, "count = 1") for name in names))
-        with self.run_limited("1024:1024") as daemon:
+        with self.run_limited("754:754") as daemon:
             self.assertEqual(daemon.wait(), 1, daemon.err.text())
-            self.assertIn("too few file descriptors: 175 ", daemon.err.text())
+            self.assertIn("too few file descriptors: 121 ", daemon.err.text())
         del names[-1]
         self.config_path.write_text("".join(resource(name, "count = 1") for name in names))
-        with Kubelet(self.kubelet_dir) as kubelet, self.run_limited("1024:1024") as daemon:
+        with Kubelet(self.kubelet_dir) as kubelet, self.run_limited("754:754") as daemon:
             for name in names:
                 kubelet.wait_listed(name)
             self.assertTrue(kubelet.ask(f"admit a c {names[-1]} 1")["ok"])

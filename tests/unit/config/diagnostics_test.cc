@@ -111,7 +111,7 @@ TEST(Diagnostics, StopAtTheLimitOfErrors) {
 
 TEST(Diagnostics, WarningsBeyondTheLimitAreNotErrors) {
   std::string text;
-  for (int i = 0; i < 300; ++i) text += Named(Format("a.com/x{}", i));
+  for (int i = 0; i < 128; ++i) text += Named(Format("a.com/x{}", i));
   const Loaded loaded = LoadText(text);
   EXPECT_EQ(Findings(loaded).size(), 201u);
   EXPECT_TRUE(loaded.model);

@@ -21,8 +21,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-std::string SmallFile(std::string_view name) {
-  return Format("[[resource]]\nname = '{0}'\n[[resource.match]]\npath = '/dev/{0}'\n", name);
+std::string SmallFile(std::string_view name, std::string_view more = "") {
+  return Format("[[resource]]\nname = '{0}'\n{1}[[resource.match]]\npath = '/dev/{0}'\n", name,
+                more);
 }
 
 std::vector<std::string> Names(const Loaded& loaded) {
@@ -600,11 +601,31 @@ TEST(Load, ReportsErrorsOfAllFilesInOrder) {
 
 TEST(Load, LimitsTheNumberOfResources) {
   std::string text;
-  for (int i = 0; i < 1000; ++i) text += SmallFile(Format("a.com/r{}", i));
+  for (int i = 0; i < 1000; ++i) text += SmallFile(Format("a.com/r{}", i), "on_nodes = ['n*']\n");
   EXPECT_EQ(LoadGood(text).resources.size(), 1000u);
   const Loaded loaded = LoadText(text + SmallFile("a.com/last"));
-  EXPECT_THAT(Findings(loaded), ElementsAre("4001:1 too-many-resources"));
+  EXPECT_THAT(Findings(loaded), ElementsAre("5001:1 too-many-resources"));
   EXPECT_FALSE(loaded.model);
+}
+
+TEST(Load, LimitsTheResourcesOfANode) {
+  std::string text;
+  for (int i = 0; i < 127; ++i) text += SmallFile(Format("a.com/r{}", i));
+  const auto load = [&](std::string_view more, const std::string& node) {
+    return LoadTexts({{"test.toml", text + std::string(more)}}, node);
+  };
+  const std::string one = SmallFile("a.com/one");
+  const std::string of_n1 = SmallFile("a.com/two", "on_nodes = ['n1']\n");
+  EXPECT_THAT(Findings(load(one + of_n1, "")), IsEmpty());
+  EXPECT_THAT(Findings(load(one + of_n1, "n2")), IsEmpty());
+  EXPECT_THAT(Findings(load(of_n1, "n1")), IsEmpty());
+  const Loaded loaded = load(one + of_n1, "n1");
+  EXPECT_THAT(Findings(loaded), ElementsAre("513:1 too-many-resources"));
+  EXPECT_THAT(loaded.diagnostics.RenderText(),
+              HasSubstr("there are 129 resources for the node \"n1\", more than 128"));
+  EXPECT_FALSE(loaded.model);
+  EXPECT_THAT(load(one + SmallFile("a.com/two"), "").diagnostics.RenderText(),
+              HasSubstr("there are 129 resources for every node, more than 128"));
 }
 
 TEST(Load, LimitsThePatternsOfTheWholeInput) {

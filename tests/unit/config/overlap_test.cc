@@ -151,12 +151,14 @@ TEST(Overlap, WarnsOnceForTwoResources) {
               SizeIs(3));
 }
 
-/// Returns the resources a.com/r0, a.com/r1 and so on, each with one match.
+/// Returns the resources a.com/r0, a.com/r1 and so on, each with one match. As many are for every
+/// node as can be, if there is one more.
 template <class Keys>
 std::string Many(int resources, Keys keys) {
   std::string text;
   for (int r = 0; r < resources; ++r) {
-    text += Format("[[resource]]\nname = 'a.com/r{}'\n{}\n", r, Match(keys(r)));
+    text += Format("[[resource]]\nname = 'a.com/r{}'\n{}\n{}\n", r,
+                   r < 127 ? "" : "on_nodes = ['n*']", Match(keys(r)));
   }
   return text;
 }
