@@ -144,6 +144,7 @@ TEST_F(DraStatusOfDaemon, CountsWhatTheKubeletAnswersToTheRegistration) {
 TEST_F(DraStatusOfDaemon, AKubeletThatDiesMakesResourcesUnready) {
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
+  ASSERT_TRUE(AwaitHealth({SimHealth::kHealthy, SimHealth::kHealthy})) << "its stream is open";
   kubelet_->Stop();
   EXPECT_TRUE(daemon_->AwaitUnready("the kubelet has ended its connection"));
   ASSERT_TRUE(kubelet_->Restart());

@@ -108,7 +108,7 @@ class ForeignSlices : public Memory {
            AwaitPlugin();
   }
 
-  const unsigned count_ = FromEnvironment("PATCHBAY_FOREIGN_SLICES", 24);
+  const unsigned count_ = FromEnvironment("PATCHBAY_FOREIGN_SLICES", 64);
   std::string last_ = "none";  ///< the slice that was written last
   DraCluster cluster_{daemon_.kubelet_root()};
 };
