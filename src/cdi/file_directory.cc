@@ -1,8 +1,8 @@
 // A file is written under a temporary name that ends with neither .json nor .yaml, so that runtimes
 // do not read it, and renamed. A process that was killed in between leaves the temporary file; the
 // next write removes it when it is two minutes old, longer than hooks take that run before it is
-// renamed. All names are looked up relative to a descriptor
-// of the directory and without following links.
+// renamed. All names are looked up relative to a descriptor of the directory and without following
+// links.
 
 #include "cdi/file_directory.h"
 
@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <ctime>
 #include <memory>
+#include <vector>
 
 #include "base/format.h"
 #include "os/unique_fd.h"
@@ -36,7 +37,8 @@ UniqueFd OpenDirectory(const std::string& path) {
 UniqueFd OpenOrCreateDirectory(const std::string& path, mode_t mode) {
   UniqueFd directory = OpenDirectory(path);
   if (directory || errno != ENOENT) return directory;
-  mkdir(path.c_str(), mode);  // another process may have done it
+  // Another process may have created it.
+  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return directory;
   return OpenDirectory(path);
 }
 
@@ -68,7 +70,8 @@ void RemoveStaleTemporaries(int directory) {
   }
 }
 
-/// Returns at most `max` bytes of a regular file and one more, or an errno value.
+/// Returns the content of a regular file, or slightly more than `max` bytes of it if it is longer;
+/// or an errno value.
 tl::expected<std::string, int> ReadRegular(int directory, const std::string& name,
                                            std::size_t max) {
   const UniqueFd fd(
@@ -105,25 +108,25 @@ int WriteAll(int fd, std::string_view text) {
   return 0;
 }
 
-std::string TemporaryName() {
+/// Writes a temporary file and returns its name, or an errno value. Leaves nothing behind if it
+/// fails.
+tl::expected<std::string, int> WriteNew(int directory, std::string_view text, mode_t mode,
+                                        bool is_durable) {
+  RemoveStaleTemporaries(directory);
   std::uint64_t random = 0;
   while (getrandom(&random, sizeof random, 0) < 0 && errno == EINTR) {
   }
-  return Format("{}{:016x}{}", kTemporaryPrefix, random, kTemporarySuffix);
-}
-
-/// Returns 0 or an errno value. Leaves nothing behind if it fails.
-int WriteNew(int directory, const std::string& name, std::string_view text, mode_t mode,
-             bool is_durable) {
+  std::string name = Format("{}{:016x}{}", kTemporaryPrefix, random, kTemporarySuffix);
   const UniqueFd fd(
       openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!fd) return errno;
+  if (!fd) return tl::unexpected(errno);
   int error = WriteAll(fd.get(), text);
   // The umask does not apply to fchmod.
   if (error == 0 && fchmod(fd.get(), mode) != 0) error = errno;
   if (error == 0 && is_durable && fsync(fd.get()) != 0) error = errno;
-  if (error != 0) unlinkat(directory, name.c_str(), 0);
-  return error;
+  if (error == 0) return name;
+  unlinkat(directory, name.c_str(), 0);
+  return tl::unexpected(error);
 }
 
 }  // namespace
@@ -159,13 +162,11 @@ Status FileDirectory::WriteText(const std::string& name, std::string_view text,
       current && *current == text) {
     return {};
   }
-  RemoveStaleTemporaries(directory.get());
-  const std::string temporary = TemporaryName();
-  int error = WriteNew(directory.get(), temporary, text, settings_.mode, is_durable);
-  if (error != 0) return CannotWrite(name, error);
-  if (renameat(directory.get(), temporary.c_str(), directory.get(), name.c_str()) != 0) {
-    error = errno;
-    unlinkat(directory.get(), temporary.c_str(), 0);
+  const auto temporary = WriteNew(directory.get(), text, settings_.mode, is_durable);
+  if (!temporary) return CannotWrite(name, temporary.error());
+  if (renameat(directory.get(), temporary->c_str(), directory.get(), name.c_str()) != 0) {
+    const int error = errno;
+    unlinkat(directory.get(), temporary->c_str(), 0);
     return CannotWrite(name, error);
   }
   if (is_durable) fsync(directory.get());  // not every file system supports it
@@ -174,12 +175,10 @@ Status FileDirectory::WriteText(const std::string& name, std::string_view text,
 
 Result<std::string> FileDirectory::WriteTemporary(std::string_view text) const {
   const UniqueFd directory = OpenOrCreateDirectory(path_, settings_.directory_mode);
-  std::string temporary = TemporaryName();
-  if (!directory) return CannotWrite(temporary, errno);
-  RemoveStaleTemporaries(directory.get());
-  const int error = WriteNew(directory.get(), temporary, text, settings_.mode, false);
-  if (error != 0) return CannotWrite(temporary, error);
-  return temporary;
+  auto temporary =
+      directory ? WriteNew(directory.get(), text, settings_.mode, false) : tl::unexpected(errno);
+  if (temporary) return *std::move(temporary);
+  return CannotWrite(Format("{}*{}", kTemporaryPrefix, kTemporarySuffix), temporary.error());
 }
 
 Status FileDirectory::Publish(const std::string& temporary, const std::string& name) const {

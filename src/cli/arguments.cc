@@ -174,6 +174,35 @@ void AddConvertOptions(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
 }
 
+void AddRunOptions(CLI::App& app, Arguments& arguments) {
+  app.add_option("--kubelet-dir", arguments.kubelet_dir,
+                 "the kubelet's device plugin directory; default: kubelet_dir of the file, "
+                 "otherwise /var/lib/kubelet/device-plugins")
+      ->type_name("DIR")
+      ->transform(CLI::Validator(TakeKubeletDir, ""));
+  app.add_flag(
+      "--wait-for-config", arguments.wait_for_config,
+      "if the configuration is missing or invalid, wait for a valid one instead of exiting");
+  app.add_flag("--allow-other-server", arguments.allows_other_server,
+               "in a pod, let server of [daemon.kubernetes] be another API server than the pod's");
+}
+
+/// Adds the options of all commands that read the configuration.
+void AddConfigOptions(CLI::App& app, const std::string& name, Arguments& arguments) {
+  constexpr std::string_view kWithoutConfig[] = {"diff", "schema", "convert", "version",
+                                                 "completion"};
+  if (std::ranges::find(kWithoutConfig, name) != std::end(kWithoutConfig)) return;
+  app.add_option("--config,-c", arguments.config,
+                 "configuration, a file or a directory; also PATCHBAY_CONFIG")
+      ->type_name("PATH")
+      ->capture_default_str();
+  if (name != "check" && name != "device-classes") {
+    AddHostRoot(app, arguments,
+                "directory where the host's root file system is mounted; default: host_root of the "
+                "file, otherwise /");
+  }
+}
+
 /// Adds the options of one command.
 void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& arguments) {
   if (name == "check") {
@@ -203,20 +232,7 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
                  "exit with 1 if a resource has no device, or if none lists the path");
   }
   if (name == "run" || name == "try") AddDaemonFlags(app, name, arguments);
-  if (name == "run") {
-    app.add_option(
-           "--kubelet-dir", arguments.kubelet_dir,
-           "the kubelet's device plugin directory; default: kubelet_dir of the file, otherwise "
-           "/var/lib/kubelet/device-plugins")
-        ->type_name("DIR")
-        ->transform(CLI::Validator(TakeKubeletDir, ""));
-    app.add_flag(
-        "--wait-for-config", arguments.wait_for_config,
-        "if the configuration is missing or invalid, wait for a valid one instead of exiting");
-    app.add_flag(
-        "--allow-other-server", arguments.allows_other_server,
-        "in a pod, let server of [daemon.kubernetes] be another API server than the pod's");
-  }
+  if (name == "run") AddRunOptions(app, arguments);
   if (name == "try") {
     app.add_flag("--once", arguments.once, "probe each device once, print the report and exit");
   }
@@ -245,18 +261,7 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
   if (name == "completion") {
     AddChoice(app, "shell", arguments.shell, kShells, "the shell")->required();
   }
-  constexpr std::string_view kWithoutConfig[] = {"diff", "schema", "convert", "version",
-                                                 "completion"};
-  if (std::ranges::find(kWithoutConfig, name) != std::end(kWithoutConfig)) return;
-  app.add_option("--config,-c", arguments.config,
-                 "configuration, a file or a directory; also PATCHBAY_CONFIG")
-      ->type_name("PATH")
-      ->capture_default_str();
-  if (name != "check" && name != "device-classes") {
-    AddHostRoot(app, arguments,
-                "directory where the host's root file system is mounted; default: host_root of the "
-                "file, otherwise /");
-  }
+  AddConfigOptions(app, name, arguments);
 }
 
 /// Returns the text with long arguments of the command line, or the values in them, truncated.

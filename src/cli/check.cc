@@ -1,11 +1,12 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/format.h"
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/yaml.h"
 #include "config/load.h"
+#include "discovery/match_summary.h"
+#include "inventory/snapshot_json.h"
 
 namespace patchbay {
 namespace {
@@ -14,27 +15,16 @@ using Json = nlohmann::ordered_json;
 
 Json DiagnosticsJson(const Diagnostics& diagnostics) {
   Json list = Json::array();
-  for (const Diagnostic& d : diagnostics.Sorted()) {
-    list.push_back({{"file", d.place.file},
-                    {"line", d.place.line},
-                    {"column", d.place.column},
-                    {"severity", Name(d.severity)},
-                    {"code", d.code},
-                    {"message", d.message},
-                    {"hint", d.hint}});
-  }
+  for (const Diagnostic& d : diagnostics.Sorted()) list.push_back(DiagnosticJson(d));
   return list;
-}
-
-std::string Several(std::size_t n, std::string_view noun) {
-  return Format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
 std::string Summary(const Loaded& loaded, std::size_t errors, std::size_t warnings) {
   if (errors + warnings > 0) {
-    return Several(errors, "error") + ", " + Several(warnings, "warning") + "\n";
+    return Counted(errors, "error", "errors") + ", " + Counted(warnings, "warning", "warnings") +
+           "\n";
   }
-  return "ok: " + Several(loaded.model->resources.size(), "resource") + "\n";
+  return "ok: " + Counted(loaded.model->resources.size(), "resource", "resources") + "\n";
 }
 
 }  // namespace
@@ -52,10 +42,8 @@ int RunCheck(const Arguments& arguments, Streams streams) {
   } else {
     loaded = LoadPaths(files, node);
   }
-  std::size_t errors = 0, warnings = 0;
-  for (const Diagnostic& d : loaded.diagnostics.Sorted()) {
-    ++(d.severity == Severity::kError ? errors : warnings);
-  }
+  const std::size_t warnings = loaded.diagnostics.WarningCount();
+  const std::size_t errors = loaded.diagnostics.Sorted().size() - warnings;
   if (arguments.output != Output::kTable) {
     streams.out << ObjectText(DiagnosticsJson(loaded.diagnostics), arguments.output);
   } else {

@@ -41,8 +41,7 @@ int RunConvert(const Arguments& arguments, Streams streams) {
   }
   const Conversion conversion = Convert(arguments.from, *source, hints);
   streams.err << conversion.diagnostics.RenderText(streams.colors_err);
-  const auto& text = hints.needs_helm ? conversion.helm : conversion.toml;
-  if (text) streams.out << *text;
+  if (conversion.text) streams.out << *conversion.text;
   return conversion.diagnostics.HasErrors() ? kFailed : kOk;
 }
 

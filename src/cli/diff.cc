@@ -177,7 +177,7 @@ std::string RenderText(const Outlook& outlook, bool colored) {
       ++unchanged;
       continue;
     }
-    const std::string keys = JoinKeys(step.keys);
+    const std::string keys = Format("{}", fmt::join(step.keys, ", "));
     const auto meaning = MeaningOf(step.impact, outlook.drains.contains(step.resource),
                                    outlook.dra.contains(step.resource));
     rows.push_back({step.resource, std::string(Name(step.impact)), keys.empty() ? "-" : keys,

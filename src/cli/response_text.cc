@@ -4,21 +4,6 @@
 #include "base/format.h"
 
 namespace patchbay {
-namespace {
-
-/// Quotes a word for a shell, if necessary.
-std::string ShellWord(std::string_view word) {
-  constexpr std::string_view kBare =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:,@%";
-  if (!word.empty() && word.find_first_not_of(kBare) == std::string_view::npos) {
-    return std::string(word);
-  }
-  std::string quoted = "'";
-  for (const char c : word) quoted.append(c == '\'' ? "'\\''" : std::string(1, c));
-  return quoted + "'";
-}
-
-}  // namespace
 
 std::string RenderResponse(const ContainerResponse& response) {
   std::string out;
@@ -46,7 +31,7 @@ std::string RenderHook(const HookCall& call) {
   std::string out;
   for (const HookCommand& command : call.commands) {
     std::string line;
-    for (const std::string& word : command.argv) line += " " + ShellWord(word);
+    for (const std::string& word : command.argv) line += " " + QuoteShell(word);
     out += Format("  {:<11}{}\n", Name(call.hook), Printable(line));
   }
   return out;

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "hooks/hook.h"
-#include "inventory/allocation.h"
+#include "inventory/container_response.h"
 
 namespace patchbay {
 

@@ -87,7 +87,7 @@ class Service {
               loop_.Post([this] { Stop(); });
             },
         .config = arguments_.config,
-        .diagnostics = told_,
+        .diagnostics = logged_,
         .pod_uid = EnvironmentValue("POD_UID"),
         .cluster = ClusterConfigInPod(EnvironmentValue("KUBERNETES_SERVICE_HOST"),
                                       EnvironmentValue("KUBERNETES_SERVICE_PORT")),
@@ -98,8 +98,12 @@ class Service {
 
   Status BeginWaiting() {
     waiting_ = TRY(ConfigWait::Create(loop_, log_,
-                                      {arguments_.listen.value_or(DaemonSpec().listen),
-                                       arguments_.config, kVersion, kRevision, NodeName(), told_}));
+                                      {.listen = arguments_.listen.value_or(DaemonSpec().listen),
+                                       .config = arguments_.config,
+                                       .version = kVersion,
+                                       .revision = kRevision,
+                                       .node_name = NodeName(),
+                                       .diagnostics = logged_}));
     return {};
   }
 
@@ -119,8 +123,11 @@ class Service {
       log_.Info("configuration loaded",
                 {{"path", arguments_.config}, {"resources", loaded.model->resources.size()}});
     }
-    told_ = loaded.diagnostics.Sorted();
-    const Status begun = loaded.model ? BeginDaemon(std::move(*loaded.model)) : BeginWaiting();
+    logged_ = loaded.diagnostics.Sorted();
+    StartOrFail(loaded.model ? BeginDaemon(std::move(*loaded.model)) : BeginWaiting());
+  }
+
+  void StartOrFail(const Status& begun) {
     if (begun) return;
     log_.Error("cannot start", {{"reason", begun.error().message}});
     Fail();
@@ -139,17 +146,14 @@ class Service {
       return;
     }
     std::vector<Diagnostic> findings = loaded.diagnostics.Sorted();
-    LogDiagnostics(log_, findings, told_);
-    told_ = std::move(findings);
-    if (!loaded.model || loaded.model->resources.empty()) {
+    LogDiagnostics(log_, findings, logged_);
+    logged_ = std::move(findings);
+    if (!loaded.model) {
       log_.Warning("still waiting for a valid configuration");
-      return waiting_->OnRefused(told_);
+      return waiting_->OnRefused(logged_);
     }
     waiting_.reset();
-    const Status begun = BeginDaemon(std::move(*loaded.model));
-    if (begun) return;
-    log_.Error("cannot start", {{"reason", begun.error().message}});
-    Fail();
+    StartOrFail(BeginDaemon(std::move(*loaded.model)));
   }
 
   void Stop() {
@@ -183,7 +187,7 @@ class Service {
                           Stop();
                         }};
   int code_ = kOk;
-  std::vector<Diagnostic> told_;  ///< diagnostics that were logged last
+  std::vector<Diagnostic> logged_;  ///< diagnostics that were logged last
   bool stopping_ = false;
   Subscription next_notification_;
   // Installed before the first load: without a handler these signals end the process.

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -46,7 +45,7 @@ class ShutdownWatchdog {
 
   const std::vector<int> signals_;
   AsioLoop own_loop_;  ///< runs on `thread_`, which also owns the next two members
-  std::optional<Subscription> limit_;
+  Subscription limit_;
   Subscription ends_;
   std::mutex mutex_;  ///< protects the next three members
   std::function<void()> last_act_;

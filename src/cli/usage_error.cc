@@ -115,10 +115,10 @@ std::string NameOf(const CLI::Option& option) {
   return name;
 }
 
-std::string Join(const std::vector<std::string>& words, std::string_view last) {
+std::string Join(const std::vector<std::string>& words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? Format(" {} ", last) : ", ";
+    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
     text += words[i];
   }
   return text;
@@ -135,7 +135,7 @@ std::string MissingText(const CLI::App& command) {
     missing.push_back(NameOf(*option));
   }
   if (missing.empty()) return WithUsage("an argument is missing", command);
-  return WithUsage(Format("{} needs {}", command.get_name(), Join(missing, "and")), command);
+  return WithUsage(Format("{} needs {}", command.get_name(), Join(missing)), command);
 }
 
 /// Returns the option that the text of an exception begins with, or null.
@@ -212,7 +212,7 @@ std::string OtherCommandsText(const CLI::App& command, std::string_view word) {
   for (const CLI::App* other : program->get_subcommands([](const CLI::App*) { return true; })) {
     if (other->get_option_no_throw(name) != nullptr) commands.push_back(other->get_name());
   }
-  return commands.empty() ? "" : Format(", which is an option of {}", Join(commands, "and"));
+  return commands.empty() ? "" : Format(", which is an option of {}", Join(commands));
 }
 
 /// Returns the words that the command does not take. A second command is left over in the program
@@ -345,7 +345,9 @@ std::string ArgumentErrorText(const Arguments& arguments) {
   }
   const auto& files = arguments.files;
   if (files.size() > 1 && std::ranges::find(files, kStandardInput) != files.end()) {
-    return Format("{} reads the standard input or other files, but not both", arguments.command);
+    return arguments.command == "check"
+               ? "check reads the standard input or other files, but not both"
+               : Format("{} does not read the standard input; name a file", arguments.command);
   }
   return "";
 }

@@ -6,7 +6,6 @@
 
 #include "base/ascii.h"
 #include "base/escape.h"
-#include "base/format.h"
 #include "inventory/snapshot_json.h"
 
 namespace patchbay {

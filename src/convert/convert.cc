@@ -24,12 +24,12 @@ struct Converter {
 };
 const Converter& ConverterOf(ForeignProgram from) {
   static const Converter kConverters[] = {
-      {{IsGenericConfiguration, FindMisspelledGeneric},
+      {{kForeignPrograms[0], IsGenericConfiguration, FindMisspelledGeneric},
        ConvertGenericDevicePlugin,
        "no configuration of generic-device-plugin found",
        "pass its configuration file, or a manifest with its --device arguments or its ConfigMap; "
        "render a chart first, with `helm template`"},
-      {{IsSmarterConfiguration, FindMisspelledSmarter},
+      {{kForeignPrograms[1], IsSmarterConfiguration, FindMisspelledSmarter},
        ConvertSmarterDeviceManager,
        "no list of `devicematch` entries found",
        "pass conf.yaml, the ConfigMap that contains it, or the values of the chart; without any of "
@@ -132,11 +132,10 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
   }
   diagnostics.AddSource(source.name, source.text);
   const Converter& converter = ConverterOf(from);
-  const std::string_view program = kForeignPrograms[static_cast<std::size_t>(from)];
   const Manifest manifest = ReadManifest(source.name, source.text, converter.recognizer, findings);
   if (diagnostics.HasErrors()) return conversion;
   std::vector<Pool> pools;
-  if (hints.needs_helm) pools = PoolsOf(manifest, program, findings);
+  if (hints.needs_helm) pools = PoolsOf(manifest, findings);
   if (diagnostics.HasErrors()) return conversion;
   std::vector<Part> parts;
   parts.reserve(pools.size() + 1);
@@ -157,15 +156,15 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
     NewFile& file = *part.file;
     file.notes.insert(file.notes.begin(),
                       Format("Converted from {}: {}. Comments mark differences in meaning.",
-                             program, source.name));
+                             converter.recognizer.program, source.name));
     RefuseInvalid(file, findings);
     auto toml = Written(file, source.name, findings);
     if (!toml) return conversion;
-    configs.push_back({part.pool, ContainerOf(*part.manifest, program), std::move(*toml)});
+    configs.push_back({part.pool, ContainerOf(*part.manifest), std::move(*toml)});
   }
   if (configs.empty()) return conversion;
-  if (hints.needs_helm) conversion.helm = WriteHelm(manifest, configs, findings);
-  if (pools.empty()) conversion.toml = std::move(configs.front().toml);
+  conversion.text =
+      hints.needs_helm ? WriteHelm(manifest, configs, findings) : std::move(configs.front().toml);
   return conversion;
 }
 

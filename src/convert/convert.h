@@ -28,19 +28,17 @@ struct ConvertHints {
   /// The content of a node's /dev. It shows which paths are directories, and for which names
   /// smarter-device-manager creates resources.
   std::optional<std::vector<SeenName>> dev = {};
-  bool needs_helm = false;  ///< whether Conversion::helm is requested
+  bool needs_helm = false;  ///< write values for the chart instead of TOML
 };
 
-/// A converted configuration, which `check` accepts. An error prevents the conversion of a part of
-/// the input, which is a comment at the end of `toml` then. Both texts are absent if the input
-/// cannot be read, does not contain a configuration, or is too large. Each warning describes
-/// something that the user should review.
+/// A converted configuration. An error prevents the conversion of a part of the input, which is a
+/// comment at the end of the configuration then. Each warning describes something that the user
+/// should review.
 struct Conversion {
-  /// Absent if the plugin has several choices of nodes and `helm` was requested.
-  std::optional<std::string> toml;
-  /// The same as values for the chart, with a pool for each choice of nodes, see helm.h; if it was
-  /// requested.
-  std::optional<std::string> helm;
+  /// TOML that `check` accepts; or, if they were requested, values for the chart that contain it,
+  /// with a pool for each choice of nodes, see helm.h. Absent if the input cannot be read, does not
+  /// contain a configuration, or is too large.
+  std::optional<std::string> text;
   Diagnostics diagnostics;
 };
 

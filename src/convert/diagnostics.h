@@ -12,8 +12,8 @@ namespace patchbay {
 
 /// Adds findings about a file of another plugin to Diagnostics, which must outlive it. After
 /// kMaxFindings findings one more is added, which reports that there are more. A finding is added
-/// once, also if several pools have it. An error prevents
-/// the conversion of one part of the input, such as a group.
+/// once, also if several pools have it. An error prevents the conversion of one part of the input,
+/// such as a group.
 class Findings {
  public:
   static constexpr int kMaxFindings = 200;

@@ -1,7 +1,6 @@
 #include "convert/directories.h"
 
 #include <algorithm>
-#include <span>
 #include <string_view>
 
 #include "base/ascii.h"
@@ -10,6 +9,7 @@
 #include "base/path.h"
 #include "config/path_checks.h"
 #include "convert/patterns.h"
+#include "convert/yaml.h"
 
 namespace patchbay {
 namespace {
@@ -47,10 +47,6 @@ constexpr std::string_view kUsualNodes[] = {"/dev/full",
                                             "/dev/zero",
                                             "/dev/zfs"};
 
-bool IsAmong(std::span<const std::string_view> paths, std::string_view path) {
-  return std::find(paths.begin(), paths.end(), path) != paths.end();
-}
-
 /// Returns whether the name cannot be that of a directory: it has an extension, or is a link, as in
 /// /dev/serial/by-id.
 bool IsNodeName(std::string_view path) {
@@ -74,9 +70,9 @@ Directories::Directories(const std::optional<std::vector<SeenName>>& dev) {
 
 bool Directories::Has(const std::string& path, const SourceLocation& place, Findings& findings) {
   if (const auto seen = seen_.find(path); seen != seen_.end()) return seen->second;
-  if (IsAmong(UsualDirectories(), path)) return true;
+  if (IsAmong(path, UsualDirectories())) return true;
   if (path.starts_with(kDev) && !IsNumbered(path) && !IsNodeName(path) &&
-      !IsAmong(kUsualNodes, path) && assumed_nodes_.insert(path).second) {
+      !IsAmong(path, kUsualNodes) && assumed_nodes_.insert(path).second) {
     findings.Assumed(
         place, Format("{} is converted as a device; it may be a directory", Truncate(path, 100)),
         "if it is one, run convert on a node that has it, with --host-root /");
@@ -86,12 +82,10 @@ bool Directories::Has(const std::string& path, const SourceLocation& place, Find
 
 void Directories::AddAssumptions(Notes& notes) const {
   if (assumed_nodes_.empty()) return;
-  std::string paths;
-  for (const std::string& path : assumed_nodes_) paths += (paths.empty() ? "" : ", ") + path;
   notes.push_back(Format(
       "Assumed to be devices: {}. If one of them is a directory, its match finds nothing. To group "
       "the nodes in it into one device, run convert on a node that has it, with --host-root /.",
-      paths));
+      fmt::join(assumed_nodes_, ", ")));
 }
 
 std::string NoteOnBelow() {

@@ -13,8 +13,7 @@ namespace patchbay {
 namespace {
 
 bool IsOneOf(const YamlValue& value, std::span<const std::string_view> words) {
-  return value.IsScalar() && !value.is_quoted &&
-         std::find(words.begin(), words.end(), value.text) != words.end();
+  return value.IsScalar() && !value.is_quoted && IsAmong(value.text, words);
 }
 
 }  // namespace

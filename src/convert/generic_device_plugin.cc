@@ -11,15 +11,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
 #include <map>
-#include <span>
 #include <utility>
 
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
-#include "config/reporter.h"
 #include "convert/directories.h"
 #include "convert/fields.h"
 #include "convert/generic_flags.h"
@@ -214,10 +211,11 @@ void GenericConversion::Add(GenericDevice device, const std::string& domain,
     return;
   }
   TakePaths(device, container);
-  NewResource resource = ResourceOf(device, name, findings_, file_.refused);
+  const NewResource resource = ResourceOf(device, name, findings_, file_.refused);
   if (resource.matches.empty()) return;
-  const std::string toml = WriteToml({{}, {resource}, {}});
-  if (!resources_.Add(std::move(resource), device.place, container)) Refuse(name, toml);
+  if (!resources_.Add(resource, device.place, container)) {
+    Refuse(name, WriteToml({{}, {resource}, {}}));
+  }
 }
 
 void GenericConversion::ReportNotApplied(std::string_view key, std::string_view value) {
@@ -253,10 +251,11 @@ void GenericConversion::Flags(const Container& container) {
 /// that are not are ignored. If none is, the plugin's image may have a different name.
 void GenericConversion::AllFlags() {
   const auto& containers = manifest_.containers;
-  const auto is_named = [](const Container& container) { return RunsProgram(container, kProgram); };
-  const bool has_named = std::any_of(containers.begin(), containers.end(), is_named);
+  const bool has_named =
+      std::any_of(containers.begin(), containers.end(),
+                  [](const Container& container) { return container.runs_program; });
   for (const Container& container : containers) {
-    if (has_named ? is_named(container) : NamesDevices(container)) Flags(container);
+    if (has_named ? container.runs_program : NamesDevices(container)) Flags(container);
   }
 }
 
@@ -325,7 +324,7 @@ std::optional<NewFile> ConvertGenericDevicePlugin(const Manifest& manifest,
   const bool has_arguments = conversion.found();
   for (const auto& document : manifest.documents) {
     // The plugin ignores the devices in its file if there are devices in its arguments.
-    const auto readers = ReadersOf(document, manifest, kProgram);
+    const auto readers = ReadersOf(document, manifest);
     const Container* reader = readers.empty() ? nullptr : readers.front();
     if (has_arguments && (reader == nullptr || NamesDevices(*reader))) {
       findings.Ignored(document.value->place, "the devices in this configuration are not converted",

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -20,10 +19,6 @@ constexpr std::string_view kFlags[] = {"--config", "--config-file",     "--devic
                                        "-h",       "--plugin-directory"};
 constexpr std::string_view kSwitches[] = {"--help", "--version", "-h"};
 constexpr std::string_view kSettings[] = {"--listen", "--log-level", "--plugin-directory"};
-
-bool IsOneOfFlags(std::span<const std::string_view> flags, std::string_view flag) {
-  return std::find(flags.begin(), flags.end(), flag) != flags.end();
-}
 
 bool IsFlag(const YamlValue& argument) {
   return argument.IsScalar() && argument.text.size() > 1 && argument.text.starts_with('-');
@@ -67,8 +62,8 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
     }
     const std::string flag = NameOfFlag(argument);
     const bool has_next = i + 1 < arguments.size();
-    if (flag == "--" || IsOneOfFlags(kSwitches, flag)) continue;
-    if (!IsOneOfFlags(kFlags, flag)) {
+    if (flag == "--" || IsAmong(flag, kSwitches)) continue;
+    if (!IsAmong(flag, kFlags)) {
       findings.Ignored(
           argument.place,
           Format("unknown flag `{}` for generic-device-plugin; it is ignored", Truncate(flag, 60)),
@@ -102,7 +97,7 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
       flags.devices.push_back(std::move(value));
     } else if (flag == "--domain") {
       flags.domain = std::move(value.text);
-    } else if (IsOneOfFlags(kSettings, flag)) {
+    } else if (IsAmong(flag, kSettings)) {
       flags.settings.emplace_back(flag, Truncate(value.text, 80));
     }
   }

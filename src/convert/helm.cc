@@ -203,10 +203,8 @@ std::string Release(const YamlValue& release, const std::string& values, Finding
   if (spec == nullptr || spec->Find("interval") == nullptr) text += "  interval: 1h\n";
   if (spec != nullptr) {
     for (const YamlEntry& entry : spec->entries) {
-      const bool is_replaced = std::find(std::begin(kReplacedInSpec), std::end(kReplacedInSpec),
-                                         entry.key.text) != std::end(kReplacedInSpec);
-      if (!is_replaced)
-        text += Format("  {}: {}\n", QuoteJson(entry.key.text), ToJson(entry.value));
+      if (IsAmong(entry.key.text, kReplacedInSpec)) continue;
+      text += Format("  {}: {}\n", QuoteJson(entry.key.text), ToJson(entry.value));
     }
   }
   return text +
@@ -220,11 +218,10 @@ std::string Release(const YamlValue& release, const std::string& values, Finding
 
 }  // namespace
 
-const Container* ContainerOf(const Manifest& manifest, std::string_view program) {
+const Container* ContainerOf(const Manifest& manifest) {
   const auto& all = manifest.containers;
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Container& container) {
-    return RunsProgram(container, program);
-  });
+  const auto found = std::find_if(
+      all.begin(), all.end(), [](const Container& container) { return container.runs_program; });
   if (found != all.end()) return &*found;
   return all.size() == 1 ? &all.front() : nullptr;
 }

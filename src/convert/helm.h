@@ -1,8 +1,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-
 #include <vector>
 
 #include "convert/manifest.h"
@@ -18,7 +16,7 @@ struct HelmConfig {
 };
 
 /// Returns the container of the plugin, or null if the input has none.
-const Manifest::Container* ContainerOf(const Manifest& manifest, std::string_view program);
+const Manifest::Container* ContainerOf(const Manifest& manifest);
 
 /// Returns values for the chart of Patchbay as YAML: the configurations, at least one, and what
 /// their containers and pods set that also applies to Patchbay. If the first container is in a

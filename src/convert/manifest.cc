@@ -11,6 +11,8 @@
 
 #include "convert/manifest.h"
 
+#include <linux/limits.h>
+
 #include <algorithm>
 #include <span>
 #include <string_view>
@@ -72,7 +74,17 @@ struct Pod {
 };
 
 void Insert(Pod::Names& names, const std::string& name, std::string value) {
-  if (names.size() < kMaxVolumes && !value.empty()) names[name] = std::move(value);
+  const bool is_usable = !value.empty() && name.size() < PATH_MAX && value.size() < PATH_MAX;
+  if (is_usable && names.size() < kMaxVolumes) names[name] = std::move(value);
+}
+
+/// Returns the size of names in memory.
+std::size_t SizeOf(const Pod::Names& names) {
+  std::size_t size = 0;
+  for (const auto& [name, value] : names) {
+    size += sizeof(Pod::Names::value_type) + name.size() + value.size();
+  }
+  return size;
 }
 
 /// Adds a mount of a directory of the host. Both paths are absolute, without a final slash.
@@ -119,10 +131,8 @@ void Pod::AddNodes(const YamlValue& value) {
 }
 
 bool HasPod(const YamlValue& value) {
-  return std::any_of(value.entries.begin(), value.entries.end(), [](const YamlEntry& entry) {
-    return std::find(std::begin(kPodKeys), std::end(kPodKeys), entry.key.text) !=
-           std::end(kPodKeys);
-  });
+  return std::any_of(value.entries.begin(), value.entries.end(),
+                     [](const YamlEntry& entry) { return IsAmong(entry.key.text, kPodKeys); });
 }
 
 /// The variables in the `env` of a container: a list, or a map in the values of charts.
@@ -178,6 +188,20 @@ bool MayBeConfiguration(const std::string& text) {
   });
 }
 
+bool RunsProgram(const Manifest::Container& container, std::string_view program) {
+  const auto is_it = [&](std::string_view text) {
+    return text.find(program) != std::string_view::npos;
+  };
+  // After tini or a shell, the program is not the first word.
+  const std::size_t words = std::max<std::size_t>(container.command_size, 1);
+  const auto command =
+      std::span(container.arguments).first(std::min(words, container.arguments.size()));
+  return is_it(container.name) || is_it(container.image) ||
+         std::any_of(command.begin(), command.end(), [&](const YamlValue& word) {
+           return !word.text.starts_with('-') && is_it(word.text);
+         });
+}
+
 class Walk {
  public:
   Walk(const Recognizer& recognizer, Manifest& manifest)
@@ -198,7 +222,12 @@ class Walk {
     Value(document, {}, "", true, 0);
   }
 
+  /// The value at which the budget was used up; null if it was enough.
+  const YamlValue* end() const { return end_; }
+
  private:
+  /// Charges a copy of names to the budget. Returns false if it is used up.
+  bool Charge(const YamlValue& value, std::size_t size);
   void Value(const YamlValue& value, const Pod& outer, const std::string& key, bool is_root,
              int depth);
   void Text(const YamlValue& text, const Pod& pod, const std::string& key, bool is_root, int depth);
@@ -209,10 +238,21 @@ class Walk {
   const YamlValue* object_ = nullptr;
   const YamlValue* data_ = nullptr;  ///< the texts of the object, if it is a ConfigMap
   std::string config_map_;
+  const YamlValue* end_ = nullptr;
 };
+
+bool Walk::Charge(const YamlValue& value, std::size_t size) {
+  if (size > manifest_.budget.bytes) {
+    end_ = &value;
+    return false;
+  }
+  manifest_.budget.bytes -= size;
+  return true;
+}
 
 void Walk::Value(const YamlValue& value, const Pod& outer, const std::string& key, bool is_root,
                  int depth) {
+  if (end_ != nullptr) return;
   if (value.IsScalar()) {
     Text(value, outer, key, is_root, depth);
     return;
@@ -231,28 +271,39 @@ void Walk::Value(const YamlValue& value, const Pod& outer, const std::string& ke
   if (value.entries.empty()) return;
   Pod inner;
   const bool has_pod = HasPod(value);
-  if (has_pod) (inner = outer).Add(value);
+  if (has_pod) {
+    const std::size_t size =
+        SizeOf(outer.config_maps) + SizeOf(outer.host_volumes) + SizeOf(outer.host_paths);
+    if (!Charge(value, size)) return;
+    (inner = outer).Add(value);
+  }
   const Pod& pod = has_pod ? inner : outer;
   AddContainer(value, pod);
   for (const YamlEntry& entry : value.entries) {
-    if (std::find(std::begin(kNoConfiguration), std::end(kNoConfiguration), entry.key.text) ==
-        std::end(kNoConfiguration)) {
+    if (!IsAmong(entry.key.text, kNoConfiguration)) {
       Value(entry.value, pod, entry.key.text, &value == data_, depth);
     }
   }
 }
 
 void Walk::AddContainer(const YamlValue& value, const Pod& pod) {
-  Manifest::Container container{{},           TextOf(value, "name"), ImageOf(value.Find("image")),
-                                {},           pod.host_paths,        pod.node_selector,
-                                pod.affinity, pod.tolerations,       &value,
-                                object_};
+  Manifest::Container container{.arguments = {},
+                                .name = TextOf(value, "name"),
+                                .image = ImageOf(value.Find("image")),
+                                .config_maps = {},
+                                .host_paths = {},
+                                .node_selector = pod.node_selector,
+                                .affinity = pod.affinity,
+                                .tolerations = pod.tolerations,
+                                .value = &value,
+                                .object = object_};
   const auto command = ItemsOf(value.Find("command"));
   container.command_size = command.size();
   for (const auto items : {command, ItemsOf(value.Find("args"))}) {
     container.arguments.insert(container.arguments.end(), items.begin(), items.end());
   }
   if (container.arguments.empty() && container.image.empty()) return;
+  container.host_paths = pod.host_paths;
   const Variables variables = VariablesOf(value);
   for (YamlValue& argument : container.arguments) {
     argument.text = Expanded(variables, argument.text, manifest_.budget.bytes);
@@ -266,6 +317,10 @@ void Walk::AddContainer(const YamlValue& value, const Pod& pod) {
       InsertMount(container.host_paths, TextOf(mount, "mountPath"), host->second);
     }
   }
+  std::size_t size = SizeOf(container.host_paths);
+  for (const std::string& name : container.config_maps) size += sizeof name + name.size();
+  if (!Charge(value, size)) return;
+  container.runs_program = RunsProgram(container, recognizer_.program);
   manifest_.containers.push_back(std::move(container));
 }
 
@@ -299,29 +354,14 @@ void Walk::Text(const YamlValue& text, const Pod& pod, const std::string& key, b
 
 }  // namespace
 
-bool RunsProgram(const Manifest::Container& container, std::string_view program) {
-  const auto is_it = [&](std::string_view text) {
-    return text.find(program) != std::string_view::npos;
-  };
-  // After tini or a shell, the program is not the first word.
-  const std::size_t words = std::max<std::size_t>(container.command_size, 1);
-  const auto command =
-      std::span(container.arguments).first(std::min(words, container.arguments.size()));
-  return is_it(container.name) || is_it(container.image) ||
-         std::any_of(command.begin(), command.end(), [&](const YamlValue& word) {
-           return !word.text.starts_with('-') && is_it(word.text);
-         });
-}
-
 std::vector<const Manifest::Container*> ReadersOf(const Manifest::Document& document,
-                                                  const Manifest& manifest,
-                                                  std::string_view program) {
+                                                  const Manifest& manifest) {
   std::vector<const Manifest::Container*> readers;
   int likeliest = 1;
   for (const Manifest::Container& container : manifest.containers) {
     const bool mounts =
         !document.config_map.empty() && container.config_maps.contains(document.config_map);
-    const int likely = (mounts ? 4 : 0) + (RunsProgram(container, program) ? 2 : 0);
+    const int likely = (mounts ? 4 : 0) + (container.runs_program ? 2 : 0);
     if (likely < 2 || likely < likeliest) continue;
     if (likely > likeliest) readers.clear();
     likeliest = likely;
@@ -337,8 +377,7 @@ std::vector<const Manifest::Container*> ReadersOf(const Manifest::Document& docu
 
 bool IsMisspelled(const YamlValue& key, std::span<const std::string_view> keys) {
   if (!key.IsScalar() || key.text.size() > 30) return false;
-  const bool is_one = std::find(keys.begin(), keys.end(), key.text) != keys.end();
-  return !is_one && !Nearest(key.text, keys).empty();
+  return !IsAmong(key.text, keys) && !Nearest(key.text, keys).empty();
 }
 
 Manifest ReadManifest(const std::string& file, const std::string& text,
@@ -355,6 +394,10 @@ Manifest ReadManifest(const std::string& file, const std::string& text,
   for (YamlValue& document : documents) {
     manifest.values.push_back(std::move(document));
     walk.Root(manifest.values.back());
+  }
+  if (walk.end() != nullptr) {
+    findings.Malformed(walk.end()->place, "too many values, or too much text in the paths of pods",
+                       "pass only the objects of the plugin");
   }
   return manifest;
 }

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,6 +31,7 @@ struct Manifest {
     const YamlValue* value;        ///< its map
     const YamlValue* object;       ///< the object that contains it
     std::size_t command_size = 0;  ///< number of arguments from `command`
+    bool runs_program = false;     ///< its name, image or command identifies the plugin
   };
   /// A map or list that can be the configuration of the plugin.
   struct Document {
@@ -50,10 +50,6 @@ struct Manifest {
   YamlBudget budget;                   ///< what is left for the texts in arguments
 };
 
-/// Returns whether a value is a configuration of the plugin. A root is recognized by less, so that
-/// errors in it are reported.
-using IsConfiguration = std::function<bool(const YamlValue& value, bool is_root)>;
-
 /// A key because of which a value is not a configuration of the plugin.
 struct Misspelled {
   SourceLocation place;
@@ -64,25 +60,25 @@ struct Misspelled {
 /// Returns whether a key is not one of `keys`, but probably a misspelling of one of them.
 bool IsMisspelled(const YamlValue& key, std::span<const std::string_view> keys);
 
-/// Recognizes the configuration of a plugin.
+/// Recognizes a plugin and its configuration.
 struct Recognizer {
-  IsConfiguration is_configuration;
+  std::string_view program;
+  /// Returns whether a value is a configuration of the plugin. A root is recognized by less, so
+  /// that errors in it are reported.
+  bool (*is_configuration)(const YamlValue& value, bool is_root);
   std::optional<Misspelled> (*find_misspelled)(const YamlValue& value);
 };
 
 /// Reads a file with any number of YAML documents, and the YAML in the texts in them. `file` is its
-/// name, for diagnostics; `text` must outlive the result.
+/// name, for diagnostics; `text` must outlive the result. If the containers have too many or too
+/// long paths, adds a finding and does not read the rest.
 Manifest ReadManifest(const std::string& file, const std::string& text,
                       const Recognizer& recognizer, Findings& findings);
-
-/// Returns whether the name, image or command of a container identifies the plugin.
-bool RunsProgram(const Manifest::Container& container, std::string_view program);
 
 /// Returns the containers that can read a document: preferably those that mount its ConfigMap, with
 /// any image, and otherwise those that run the plugin; if some of them are in the object of the
 /// document, only these.
 std::vector<const Manifest::Container*> ReadersOf(const Manifest::Document& document,
-                                                  const Manifest& manifest,
-                                                  std::string_view program);
+                                                  const Manifest& manifest);
 
 }  // namespace patchbay

@@ -289,6 +289,6 @@ class Reader {
 
 }  // namespace
 
-Parsed<NamesOfRegex> WriteOut(std::string_view regex) { return Reader(regex).Run(); }
+Parsed<NamesOfRegex> ListNamesOf(std::string_view regex) { return Reader(regex).Run(); }
 
 }  // namespace patchbay

@@ -20,7 +20,7 @@ struct NamesOfRegex {
 /// Lists the names that the expression matches, at most kMaxNames. A digit that repeats without a
 /// limit is listed as 0 to 9; other unlimited repetitions have the minimum length. Fails if the
 /// syntax is invalid or not supported, or if there are no names or too many.
-Parsed<NamesOfRegex> WriteOut(std::string_view regex);
+Parsed<NamesOfRegex> ListNamesOf(std::string_view regex);
 
 inline constexpr std::size_t kMaxNames = 100;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "base/ascii.h"
@@ -62,13 +61,15 @@ std::string UniqueName(const std::string& name, const std::vector<Pool>& pools) 
 }
 
 /// Returns the containers of the plugin: those that are recognizably it, or else those that may be.
-std::vector<const Container*> PluginContainers(const Manifest& manifest, std::string_view program) {
+std::vector<const Container*> PluginContainers(const Manifest& manifest) {
+  std::set<std::string_view> config_maps;
+  for (const auto& document : manifest.documents) config_maps.insert(document.config_map);
   std::vector<const Container*> named, others;
   for (const Container& container : manifest.containers) {
-    const bool mounts = std::any_of(
-        manifest.documents.begin(), manifest.documents.end(),
-        [&](const auto& document) { return container.config_maps.contains(document.config_map); });
-    if (RunsProgram(container, program)) {
+    const bool mounts =
+        std::any_of(container.config_maps.begin(), container.config_maps.end(),
+                    [&](std::string_view mounted) { return config_maps.contains(mounted); });
+    if (container.runs_program) {
       named.push_back(&container);
     } else if (mounts || NamesDevices(container)) {
       others.push_back(&container);
@@ -152,12 +153,12 @@ bool CanBeNodeName(const std::string& name) {
 
 }  // namespace
 
-std::vector<Pool> PoolsOf(const Manifest& manifest, std::string_view program, Findings& findings) {
+std::vector<Pool> PoolsOf(const Manifest& manifest, Findings& findings) {
   std::vector<Pool> pools;
   TextNumbers numbers;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> by_nodes;
   std::map<const YamlValue*, std::size_t> by_container;
-  for (const Container* container : PluginContainers(manifest, program)) {
+  for (const Container* container : PluginContainers(manifest)) {
     const auto [known, is_new] = by_nodes.emplace(
         std::pair(numbers.Of(container->node_selector), numbers.Of(container->affinity)),
         pools.size());
@@ -180,7 +181,7 @@ std::vector<Pool> PoolsOf(const Manifest& manifest, std::string_view program, Fi
   }
   if (pools.size() < 2) return {};
   for (const Manifest::Document& document : manifest.documents) {
-    const auto readers = ReadersOf(document, manifest, program);
+    const auto readers = ReadersOf(document, manifest);
     std::set<std::size_t> reading;
     for (const Container* reader : readers) {
       const auto known = by_container.find(reader->value);

@@ -2,7 +2,6 @@
 
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "convert/manifest.h"
@@ -17,11 +16,11 @@ struct Pool {
 };
 inline constexpr std::size_t kMaxPools = 50;
 
-/// Splits a manifest by the nodeSelector and affinity of the containers of `program`. A
+/// Splits a manifest by the nodeSelector and affinity of the containers of the plugin. A
 /// configuration that no container is known to read is in every pool. Returns nothing if all
 /// containers have the same. More than kMaxPools pools, and nodes that a template chooses, are
 /// findings.
-std::vector<Pool> PoolsOf(const Manifest& manifest, std::string_view program, Findings& findings);
+std::vector<Pool> PoolsOf(const Manifest& manifest, Findings& findings);
 
 /// Returns the names of all nodes that the pod of a container can run on, if its nodeSelector or
 /// affinity has them: kubernetes.io/hostname or metadata.name. Returns nothing if they are not

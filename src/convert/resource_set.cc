@@ -10,7 +10,7 @@
 
 namespace patchbay {
 
-bool ResourceSet::Add(NewResource resource, const SourceLocation& place,
+bool ResourceSet::Add(const NewResource& resource, const SourceLocation& place,
                       const Manifest::Container* container) {
   auto& known = by_name_[resource.name];
   Added added{WriteToml({{}, {resource}, {}}), place, container,
@@ -45,7 +45,7 @@ bool ResourceSet::Add(NewResource resource, const SourceLocation& place,
         "check that `kubectl get nodes` shows these names");
   }
   known.push_back(std::move(added));
-  resources_.push_back(std::move(resource));
+  resources_.push_back(resource);
   return true;
 }
 

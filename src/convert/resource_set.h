@@ -22,7 +22,8 @@ class ResourceSet {
 
   /// Adds the resource at `place`, which `container` reads; null if it is not known. Returns false,
   /// with an error, if there is another one of its name that it cannot be combined with.
-  bool Add(NewResource resource, const SourceLocation& place, const Manifest::Container* container);
+  bool Add(const NewResource& resource, const SourceLocation& place,
+           const Manifest::Container* container);
 
   /// Returns the resources in the order in which they were added.
   std::vector<NewResource> Take() &&;

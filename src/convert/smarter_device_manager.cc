@@ -1,7 +1,7 @@
 // smarter-device-manager searches the names in /dev with each `devicematch` and creates a resource
 // for each name that it finds. A Patchbay configuration lists its resources, so each entry becomes
 // one resource for each name. The names come from the given content of /dev, and otherwise from
-// WriteOut, with a note or a warning if the list may be incomplete.
+// ListNamesOf, with a note or a warning if the list may be incomplete.
 //
 // Each entry is converted independently. The first of several entries with the same name wins.
 
@@ -29,6 +29,8 @@ constexpr std::string_view kSmarter = "smarter-device-manager";
 constexpr std::string_view kSmarterKeys[] = {"devicematch", "nummaxdevices"};
 constexpr std::string_view kGpus = "nvidia-gpu";
 constexpr int kMaxUnits = 10'000;
+/// More resources than these are always too large for a file.
+constexpr std::size_t kMaxDeviceNames = 20'000;
 
 /// Converts the entries of a manifest one after the other and collects their resources.
 class SmarterConversion {
@@ -59,11 +61,20 @@ class SmarterConversion {
   Directories directories_;
   NewFile file_;
   std::map<std::string, SourceLocation> names_;
+  std::size_t added_ = 0;  ///< names, also those that were known
 };
 
 void SmarterConversion::List(const YamlValue& list) {
   for (const YamlValue& item : list.items) {
     Entry(item);
+    if (added_ > kMaxDeviceNames) {
+      findings_.CannotConvert(
+          item.place, Format("the entries have more than {} names of devices", kMaxDeviceNames),
+          "convert the input in parts; Patchbay combines all files of a directory");
+      findings_.TakeErrors();
+      file_ = {};
+      return;
+    }
     auto errors = findings_.TakeErrors();
     if (errors.empty()) continue;
     file_.refused.push_back({"an entry", std::move(errors), ToJson(item, kMaxRefusedText)});
@@ -100,7 +111,7 @@ std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match,
     if (seen.empty()) notes.push_back("No name in the scanned /dev matches this expression.");
     return seen;
   }
-  const auto written = WriteOut(match);
+  const auto written = ListNamesOf(match);
   if (!written) {
     findings_.CannotConvert(
         place,
@@ -212,6 +223,7 @@ void SmarterConversion::Entry(const YamlValue& value) {
     return;
   }
   resources.front().notes.insert(resources.front().notes.begin(), notes.begin(), notes.end());
+  added_ += resources.size();
   for (NewResource& resource : resources) {
     resource.replicas = units;
     Add(std::move(resource), place);

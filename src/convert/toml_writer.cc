@@ -155,7 +155,7 @@ void WriteRefusal(const Refusal& refusal, std::string& out) {
     const bool has_line = reason.place.line > 0;
     lines.Comments({Format("Reason{}: {}.", has_line ? Format(" (line {})", reason.place.line) : "",
                            reason.message)});
-    if (!reason.hint.empty()) lines.Comments({Format("Cure: {}.", reason.hint)});
+    if (!reason.hint.empty()) lines.Comments({Format("Hint: {}.", reason.hint)});
   }
   std::string_view rest = refusal.text;
   while (!rest.empty()) {

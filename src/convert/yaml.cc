@@ -1,6 +1,6 @@
 // ValueBuilder turns the events of yaml-cpp into values. It does not use the node tree of yaml-cpp,
 // so that limits on nesting, number of values and text hold while the input is parsed. An alias is
-// a copy of its value and counts with its full size, so that nested aliases cannot grow
+// a copy of its value and counts with its full size and depth, so that nested aliases cannot grow
 // exponentially.
 //
 // An anchor becomes known when its value is complete; an alias inside its own value is therefore
@@ -57,8 +57,10 @@ class ValueBuilder : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto known = anchors_.find(anchor);
     if (known == anchors_.end()) Stop(mark, "an alias refers to a value that contains it");
-    Account(mark, known->second.values, known->second.bytes);
-    Put(mark, 0, known->second.value);
+    const Anchored& anchored = known->second;
+    if (open_.size() + anchored.depth > kMaxNesting) StopNesting(mark);
+    Account(mark, anchored.values, anchored.bytes);
+    Put(mark, 0, anchored.value, anchored.depth);
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
@@ -88,15 +90,20 @@ class ValueBuilder : public YAML::EventHandler {
     YAML::Mark mark;
     YamlBudget before;
     std::vector<YamlValue> key = {};  ///< the key without a value yet, if any
+    std::size_t depth = 1;            ///< levels of lists and maps, with those of aliases
   };
   struct Anchored {
     YamlValue value;
     std::size_t values = 1;
     std::size_t bytes = 0;
+    std::size_t depth = 0;
   };
 
   [[noreturn]] static void Stop(const YAML::Mark& mark, const std::string& why) {
     throw YAML::ParserException(mark, why);
+  }
+  [[noreturn]] static void StopNesting(const YAML::Mark& mark) {
+    Stop(mark, "lists and maps are nested too deeply");
   }
 
   YamlValue Made(YamlValue::Kind kind, const YAML::Mark& mark) {
@@ -116,7 +123,7 @@ class ValueBuilder : public YAML::EventHandler {
   }
 
   void Open(YamlValue::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (open_.size() >= kMaxNesting) Stop(mark, "lists and maps are nested too deeply");
+    if (open_.size() >= kMaxNesting) StopNesting(mark);
     open_.push_back({{}, anchor, mark, budget_});
     open_.back().value = Made(kind, mark);
   }
@@ -127,18 +134,19 @@ class ValueBuilder : public YAML::EventHandler {
     if (done.anchor != 0) {
       const std::size_t values = done.before.values - budget_.values;
       const std::size_t bytes = done.before.bytes - budget_.bytes;
-      anchors_[done.anchor] = {done.value, values, bytes};
+      anchors_[done.anchor] = {done.value, values, bytes, done.depth};
       Account(done.mark, values, bytes);
     }
-    Put(done.mark, 0, std::move(done.value));
+    Put(done.mark, 0, std::move(done.value), done.depth);
   }
 
-  void Put(const YAML::Mark& mark, YAML::anchor_t anchor, YamlValue value) {
+  void Put(const YAML::Mark& mark, YAML::anchor_t anchor, YamlValue value, std::size_t depth = 0) {
     if (anchor != 0) {
       const std::size_t bytes = value.text.size();
       Account(mark, 1, bytes);
       anchors_[anchor] = {value, 1, bytes};
     }
+    if (!open_.empty()) open_.back().depth = std::max(open_.back().depth, depth + 1);
     if (open_.empty()) {
       documents_.push_back(std::move(value));
     } else if (open_.back().value.IsList()) {
@@ -325,6 +333,10 @@ std::string HintOnTemplate(std::string_view text) {
   if (text.find("{{") != std::string_view::npos) return "replace the template with its value";
   if (text.find("${") != std::string_view::npos) return "replace the substitution with its value";
   return "";
+}
+
+bool IsAmong(std::string_view word, std::span<const std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 TextLines LinesOf(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +46,7 @@ using PlaceOf = std::function<SourceLocation(int line, int column)>;
 /// The limits for all texts of one input together, with aliases expanded.
 struct YamlBudget {
   std::size_t values = 200'000;
-  std::size_t bytes = 16U << 20;  ///< of scalars
+  std::size_t bytes = 16U << 20;  ///< of scalars, and of copies of them for containers
 };
 
 /// Parses the documents of a text. JSON is accepted too, because it is a subset of YAML. The text
@@ -58,6 +59,9 @@ std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of
 /// Returns what to do about a template of Helm, "{{ … }}", or a substitution of Flux, "${…}", in a
 /// text whose value is therefore not known. Returns "" if it contains neither.
 std::string HintOnTemplate(std::string_view text);
+
+/// Returns whether a word is one of `words`.
+bool IsAmong(std::string_view word, std::span<const std::string_view> words);
 
 /// The lines of a text, without line ends. The text must outlive them.
 using TextLines = std::vector<std::string_view>;

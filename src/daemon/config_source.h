@@ -21,8 +21,9 @@ void LogDiagnostics(Log& log, const std::vector<Diagnostic>& findings,
                     const std::vector<Diagnostic>& logged = {});
 
 /// Loads the configuration at start, when its files may have changed, and on request. Waits while a
-/// file is open for writing. Belongs to the loop thread; path lookups and reads, which may hang,
-/// run in a separate pool.
+/// file is open for writing, except for the first load, and for a request after the wait was
+/// logged. Belongs to the loop thread; path lookups and reads, which may hang, run in a separate
+/// pool.
 class ConfigSource {
  public:
   using Load = std::function<Loaded()>;  ///< slow; runs in the pool, so it owns its data

@@ -1,22 +1,11 @@
 #include "daemon/config_wait.h"
 
-#include <algorithm>
-
 #include "base/format.h"
 #include "http/host_check.h"
 #include "http/routes.h"
 #include "metrics/metrics_text.h"
 
 namespace patchbay {
-namespace {
-
-std::string ReasonOf(const std::vector<Diagnostic>& diagnostics) {
-  const bool has_errors = std::any_of(diagnostics.begin(), diagnostics.end(),
-                                      [](const auto& d) { return d.severity == Severity::kError; });
-  return has_errors ? "the configuration has errors" : "the configuration has no resources";
-}
-
-}  // namespace
 
 Result<std::unique_ptr<ConfigWait>> ConfigWait::Create(Loop& loop, Log& log,
                                                        const Options& options) {
@@ -25,7 +14,7 @@ Result<std::unique_ptr<ConfigWait>> ConfigWait::Create(Loop& loop, Log& log,
   routes.metrics = [&log, status = waiting->status_] {
     return MetricsText(status->Read(), log.dropped());
   };
-  routes.alive = AliveWith(waiting->heartbeat_);
+  routes.alive = [raw = waiting.get()] { return CheckLoop(raw->heartbeat_); };
   routes.ready = [text = Format("no valid configuration in {} yet\n", options.config)] {
     return CheckResult{false, text};
   };
@@ -47,8 +36,8 @@ ConfigWait::ConfigWait(Loop& loop, const Options& options)
       heartbeat_(loop) {}
 
 void ConfigWait::OnRefused(std::vector<Diagnostic> diagnostics) {
-  status_->SetConfigReading(
-      {false, std::chrono::system_clock::now(), ReasonOf(diagnostics), std::move(diagnostics)});
+  status_->SetConfigReading({false, std::chrono::system_clock::now(),
+                             "the configuration has errors", std::move(diagnostics)});
 }
 
 }  // namespace patchbay

@@ -76,7 +76,7 @@ Daemon::Daemon(AsioLoop& loop, Log& log, Options options)
                      .kubelet = {.socket = spec_.kubelet_dir + "/kubelet.sock"}})),
       heartbeat_(loop, options_.max_loop_stall),
       probes_(loop, spec_.max_probes),
-      shared_devices_(loop, scanner_, log, [this] { return ParticipantsInSharing(); }) {
+      shared_devices_(scanner_, log, [this] { return ParticipantsInSharing(); }) {
   status_->SetConfigReading({true, std::chrono::system_clock::now(), "", options_.diagnostics});
 }
 
@@ -333,7 +333,7 @@ CheckResult Daemon::Readiness() const {
 /// Called on the HTTP thread, even while the loop is stalled.
 CheckResult Daemon::Liveness() {
   const auto now = std::chrono::steady_clock::now();
-  if (!heartbeat_.IsAlive(now)) return {false, "the main loop is stalled\n"};
+  if (CheckResult loop = CheckLoop(heartbeat_); !loop.ok) return loop;
   return CheckProgress(
       {servers_.OldestAge(now), directory_pool_.OldestAge(now), pending_calls_->Oldest()},
       options_.progress_limits, now);

@@ -20,7 +20,6 @@
 #include "http/routes.h"
 #include "http/server.h"
 #include "kubelet/kubelet_dir.h"
-#include "kubelet/plugin_sockets.h"
 #include "kubelet/pod_resources.h"
 #include "os/dir_watch.h"
 #include "status/status_store.h"

@@ -36,7 +36,7 @@ void LogStep(Log& log, const ResourceStep& step) {
     case ChangeImpact::kRemoved: return log.Info("resource removed", {{"resource", step.resource}});
     default:
       log.Info("resource changed", {{"resource", step.resource},
-                                    {"keys", JoinKeys(step.keys)},
+                                    {"keys", Format("{}", fmt::join(step.keys, ", "))},
                                     {"impact", Name(step.impact)}});
   }
 }
@@ -54,13 +54,14 @@ std::string LogPlan(Log& log, const ReloadPlan& plan, const std::string& logged)
     log.Info("further changed resources not listed", {{"more", touched - kMaxStepsLogged}});
   std::vector<std::string> now, later;
   for (const DaemonStep& step : plan.daemon) (step.is_live ? now : later).push_back(step.key);
-  if (!now.empty()) log.Info("[daemon] keys changed", {{"keys", JoinKeys(now)}});
+  if (!now.empty())
+    log.Info("[daemon] keys changed", {{"keys", Format("{}", fmt::join(now, ", "))}});
   log.Info("configuration reloaded",
            {{"resources", plan.resources.size() - counts[ChangeImpact::kRemoved]},
             {"changed", touched - counts[ChangeImpact::kNew] - counts[ChangeImpact::kRemoved]},
             {"new", counts[ChangeImpact::kNew]},
             {"removed", counts[ChangeImpact::kRemoved]}});
-  std::string keys = JoinKeys(later);
+  std::string keys = Format("{}", fmt::join(later, ", "));
   if (keys.empty() || keys == logged) return keys;
   log.Warning("some [daemon] keys need a restart to take effect; restart patchbay",
               {{"keys", keys}});

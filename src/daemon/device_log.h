@@ -5,8 +5,9 @@
 
 namespace patchbay {
 
-/// Logs how the devices of a resource differ between two lists, one line each; a summary instead if
-/// there are more than 20, and for the first list (`before` is null), where every device is new.
+/// Logs how the devices of a resource differ between two lists, one line each, or a summary if
+/// there are more than 20 changes. For the first list (`before` is null), where every device is
+/// new, logs the summary, and a line for each problem if there are at most 20.
 void LogDeviceChanges(Log& log, const Snapshot* before, const Snapshot& after);
 
 }  // namespace patchbay

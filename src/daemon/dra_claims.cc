@@ -5,7 +5,6 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -224,10 +223,8 @@ void DraService::Show(const std::string& name, Served& served) {
   served.shown = served.devices;
   std::shared_ptr<Snapshot> marked;
   for (const auto& [uid, why] : moved_) {
-    const auto claim =
-        records_ ? records_->claims.find(uid) : decltype(records_->claims.find(uid))();
-    if (!records_ || claim == records_->claims.end()) continue;
-    for (const PreparedRequest& request : claim->second->requests) {
+    if (!records_ || !records_->claims.contains(uid)) continue;
+    for (const PreparedRequest& request : records_->claims.at(uid)->requests) {
       if (request.resource != name) continue;
       if (!marked) marked = std::make_shared<Snapshot>(served.devices->snapshot());
       for (ListedDevice& listed : marked->devices) {

@@ -1,9 +1,5 @@
 #include "daemon/dra_status_of.h"
 
-#include <string>
-
-#include "base/format.h"
-
 namespace patchbay {
 
 DraPoolStatus StatusOfPool(const WantedPool& pool, const NamedDevices& devices) {

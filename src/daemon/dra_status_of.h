@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dra/claim_record.h"
+#include "dra/claim.h"
 #include "dra/wanted_pool.h"
 #include "status/dra_status.h"
 

@@ -141,12 +141,6 @@ std::string_view Name(ChangeImpact impact) {
   return "";
 }
 
-std::string JoinKeys(const std::vector<std::string>& keys) {
-  std::string text;
-  for (const std::string& key : keys) text += (text.empty() ? "" : ", ") + key;
-  return text;
-}
-
 std::optional<std::string_view> WhyRefused(const ResourceSpecs& from, const Model& to) {
   if (from.empty() || !to.resources.empty()) return std::nullopt;
   return "the configuration has no resources; if that is intended, restart patchbay";

@@ -42,9 +42,6 @@ struct DaemonStep {
   bool operator==(const DaemonStep&) const = default;
 };
 
-/// Formats keys for messages: "env, mount".
-std::string JoinKeys(const std::vector<std::string>& keys);
-
 /// The steps from one configuration to another.
 struct ReloadPlan {
   std::vector<ResourceStep> resources;  ///< removed ones, then all others in their new order

@@ -54,7 +54,7 @@ void ResourceController::StartServer() {
                       })),
                   ResourcePlugin::Events{.on_stale = [this] { Scan(); },
                                          .check_directory = events_.check_directory,
-                                         .on_registered = [this](bool) { events_.on_registered(); },
+                                         .on_registered = events_.on_registered,
                                          .on_kubelet_answers = events_.on_kubelet_answers});
 }
 
@@ -66,7 +66,7 @@ void ResourceController::SetParts() {
 
 void ResourceController::SetReleaseHooks() {
   // The release of a claim is a call, for which its service runs the hook.
-  if (!entry_.spec->release || entry_.spec->api == Api::kDra) {
+  if (!entry_.spec->release || is_dra()) {
     release_hooks_.reset();
   } else if (release_hooks_) {
     release_hooks_->SetSpec(entry_.spec);
@@ -124,7 +124,7 @@ void ResourceController::ApplyNext() {
 }
 
 std::string ResourceController::WhyNotRegistered() const {
-  if (entry_.spec->api == Api::kDevicePlugin) return "is not registered with the kubelet";
+  if (!is_dra()) return "is not registered with the kubelet";
   return Format("is not served: {}", deps_.dra->StateOf(name()).waits_for);
 }
 
@@ -164,7 +164,7 @@ void ResourceController::SetUsage(PodUsage usage) {
   if (usage_ && *usage_ == usage) return;
   usage_ = std::make_shared<const PodUsage>(std::move(usage));
   observer_->OnUsage(usage_);
-  if (entry_.spec->api == Api::kDra) return;
+  if (is_dra()) return;
   std::set<std::string> held;
   for (const auto& [device, holders] : usage_->holders) held.insert(held.end(), device);
   inventory_.SetHeld(std::move(held));

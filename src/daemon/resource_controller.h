@@ -37,7 +37,7 @@ class ResourceController final : private DraService::Resource {
     ResourcePlugin::Dependencies plugin;
     std::weak_ptr<PodResources> pod_resources = {};  ///< expired if disabled
     DraService* dra = nullptr;  ///< of resources with `api = "dra"`; may be null without them
-    std::shared_ptr<ScanBudget> scan_budget = std::make_shared<ScanBudget>();  ///< of all resources
+    std::shared_ptr<ScanBudget> scan_budget;  ///< of all resources
   };
   struct Events {
     /// A scan of the host ended: the directories whose watches it added, and true if directories()
@@ -159,7 +159,6 @@ class ResourceController final : private DraService::Resource {
   void LogDroppedEarly(std::size_t devices);
   void LogGroups(const Status& groups);
 
-  const Lifetime lifetime_;
   const Dependencies deps_;
   Entry entry_;                ///< in force
   std::optional<Entry> next_;  ///< applied when its scan has ended
@@ -197,6 +196,7 @@ class ResourceController final : private DraService::Resource {
   std::function<void()> on_programs_ended_;
   PublishThrottle throttle_;
   Subscription pending_health_;  ///< publishes the pending health changes
+  Lifetime lifetime_;
 };
 
 }  // namespace patchbay

@@ -27,9 +27,8 @@ class SharedDeviceMonitor {
   };
   using Participants = std::vector<Participant>;
 
-  SharedDeviceMonitor(Loop& loop, ThreadPool& pool, Log& log,
-                      std::function<Participants()> participants)
-      : loop_(loop), pool_(pool), log_(log), participants_(std::move(participants)) {}
+  SharedDeviceMonitor(ThreadPool& pool, Log& log, std::function<Participants()> participants)
+      : pool_(pool), log_(log), participants_(std::move(participants)) {}
 
   /// Compares soon; call it when snapshots or resources have changed.
   void Compare();
@@ -37,7 +36,6 @@ class SharedDeviceMonitor {
  private:
   void OnCompared(const Participants& participants, const SharedNodes& shared);
 
-  Loop& loop_;
   ThreadPool& pool_;
   Log& log_;
   const std::function<Participants()> participants_;

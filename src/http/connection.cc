@@ -21,9 +21,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/format.h"
 #include "http/gzip.h"
-#include "os/threads.h"
 
 namespace patchbay {
 namespace {
@@ -53,18 +51,15 @@ int StatusFor(const error_code& error) {
   return error.category() == http::make_error_code(http::error::bad_method).category() ? 400 : 0;
 }
 
-/// Sets path and query from a target in origin form, or in the absolute form that proxies send.
-bool SplitTarget(std::string_view target, HttpRequest& request) {
+/// Returns the path of a target in origin form, or in the absolute form that proxies send; "" if it
+/// has none.
+std::string_view PathIn(std::string_view target) {
   constexpr std::string_view kScheme = "http://";
   if (target.starts_with(kScheme)) {
     const std::size_t slash = target.find('/', kScheme.size());
     target = slash == std::string_view::npos ? "/" : target.substr(slash);
   }
-  if (!target.starts_with('/')) return false;
-  const std::size_t question = target.find('?');
-  request.path = target.substr(0, question);
-  if (question != std::string_view::npos) request.query = target.substr(question + 1);
-  return true;
+  return target.starts_with('/') ? target.substr(0, target.find('?')) : "";
 }
 
 template <class Body>
@@ -172,8 +167,8 @@ void Connection::OnHeader(const error_code& error) {
   if (header.target().size() > context_.limits.target_bytes) return Refuse(414);
   if (header.count(http::field::host) > 1) return Refuse(400);
   HttpRequest request;
-  request.method = View(header.method_string());
-  if (!SplitTarget(View(header.target()), request)) return Refuse(400);
+  request.path = PathIn(View(header.target()));
+  if (request.path.empty()) return Refuse(400);
   request.host = View(header[http::field::host]);
   request.if_none_match = View(header[http::field::if_none_match]);
   const auto [encodings, end] = header.equal_range(http::field::accept_encoding);

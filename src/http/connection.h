@@ -5,12 +5,10 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "base/log.h"
 #include "http/server.h"

@@ -6,7 +6,6 @@
 #include <array>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/rfc7230.hpp>
-#include <cstddef>
 #include <memory>
 #include <new>
 #include <stdexcept>

@@ -46,24 +46,19 @@ Result<Target> Parse(const std::string& listen) {
   return Target{{address, *port}, address.is_v6() && address.is_unspecified()};
 }
 
-error_code Open(tcp::acceptor& acceptor, const Target& target) {
-  error_code error;
-  const auto failed = [&] { return error.failed(); };
-  acceptor.open(target.endpoint.protocol(), error);
-  if (failed()) return error;
-  acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  if (failed()) return error;
+error_code Open(tcp::acceptor& acceptor, const Target& target) try {
+  acceptor.open(target.endpoint.protocol());
+  acceptor.set_option(tcp::acceptor::reuse_address(true));
   if (target.any && target.endpoint.protocol() == tcp::v6()) {
     // Do not depend on the default of the host (net.ipv6.bindv6only).
-    acceptor.set_option(asio::ip::v6_only(false), error);
-    if (failed()) return error;
+    acceptor.set_option(asio::ip::v6_only(false));
   }
-  acceptor.bind(target.endpoint, error);
-  if (failed()) return error;
-  acceptor.listen(asio::socket_base::max_listen_connections, error);
-  if (failed()) return error;
-  acceptor.non_blocking(true, error);
-  return error;
+  acceptor.bind(target.endpoint);
+  acceptor.listen(asio::socket_base::max_listen_connections);
+  acceptor.non_blocking(true);
+  return {};
+} catch (const boost::system::system_error& failure) {
+  return failure.code();
 }
 
 bool MeansNoIpv6(const error_code& error) {

@@ -27,8 +27,7 @@ constexpr std::pair<std::string_view, const char*> kFileTypes[] = {
 };
 
 HttpResponse ResponseFor(CheckResult result) {
-  if (result.body.empty()) result.body = result.ok ? "ok" : "not ok";
-  if (!result.body.ends_with('\n')) result.body += '\n';
+  if (result.body.empty()) result.body = "ok\n";
   return {result.ok ? 200 : 503, kPlainText, std::move(result.body)};
 }
 
@@ -72,11 +71,9 @@ HttpResponse StatusResponse(const Routes& routes, std::int64_t run) {
 
 }  // namespace
 
-std::function<CheckResult()> AliveWith(LoopHeartbeat& heartbeat) {
-  return [&heartbeat] {
-    const bool alive = heartbeat.IsAlive(Loop::Clock::now());
-    return CheckResult{alive, alive ? "" : "the main loop is stalled\n"};
-  };
+CheckResult CheckLoop(LoopHeartbeat& heartbeat) {
+  const bool alive = heartbeat.IsAlive(Loop::Clock::now());
+  return {alive, alive ? "" : "the main loop is stalled\n"};
 }
 
 HttpHandler MakeRoutes(Routes given) {

@@ -12,11 +12,11 @@ namespace patchbay {
 /// The result of a health check.
 struct CheckResult {
   bool ok = false;
-  std::string body;  ///< one line per problem; empty: "ok" or "not ok" is sent
+  std::string body;  ///< one line per problem; empty if there is none
 };
 
-/// Returns a liveness check of a loop for Routes::alive. The heartbeat outlives it.
-std::function<CheckResult()> AliveWith(LoopHeartbeat& heartbeat);
+/// Returns whether a loop is alive, for Routes::alive.
+CheckResult CheckLoop(LoopHeartbeat& heartbeat);
 
 /// The sources of the responses; all must be set. Those called on the HTTP thread must not block.
 struct Routes {

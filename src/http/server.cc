@@ -28,10 +28,6 @@ constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 /// Of the slow thread: Prometheus can wait longer than a kubelet that starts a pod.
 constexpr int kNiceness = 10;
 
-error_code TooManyFiles() {
-  return boost::system::errc::make_error_code(boost::system::errc::too_many_files_open_in_system);
-}
-
 }  // namespace
 
 struct HttpServer::Impl {
@@ -52,6 +48,8 @@ struct HttpServer::Impl {
     // Linux changes only this thread.
     setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNiceness);
     const auto work = asio::make_work_guard(slow_context);
+    // Without a catch as in Run: exceptions of responses do not get here. The one that is left, no
+    // memory to pass a connection back, would destroy it on this thread.
     slow_context.run();
   }
 
@@ -82,7 +80,10 @@ struct HttpServer::Impl {
     if (!std::exchange(accept_failing, true)) {
       shared.log.Warning("cannot accept http connections", {{"reason", error.message()}});
     }
-    if (error == asio::error::no_descriptors || error == TooManyFiles()) MakeRoom();
+    namespace errc = boost::system::errc;
+    if (error == errc::too_many_files_open || error == errc::too_many_files_open_in_system) {
+      MakeRoom();
+    }
     pause.expires_after(kAcceptPause);
     pause.async_wait([this](const error_code&) { Accept(); });
   }
@@ -125,6 +126,5 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Create(const std::string& listen
 }
 
 std::string HttpServer::address() const { return Address(impl_->bound); }
-int HttpServer::port() const { return impl_->bound.port(); }
 
 }  // namespace patchbay

@@ -12,11 +12,9 @@
 
 namespace patchbay {
 
-/// A request, as it was sent: nothing is percent-decoded.
+/// A GET or HEAD request, as it was sent: nothing is percent-decoded.
 struct HttpRequest {
-  std::string method;              ///< "GET" or "HEAD"; others never reach a handler
   std::string path;                ///< begins with "/"; without the query
-  std::string query;               ///< the part after "?"; may be empty
   std::string if_none_match = {};  ///< the tags that the client has; usually empty
   bool takes_gzip = false;         ///< the client accepts gzip
   std::string host = {};           ///< of the Host header; empty if there is none
@@ -78,7 +76,6 @@ class HttpServer {
 
   /// Returns the bound address, such as "127.0.0.1:9478" or "[::]:9478". Any thread.
   std::string address() const;
-  int port() const;
 
  private:
   struct Impl;

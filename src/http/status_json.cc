@@ -30,14 +30,7 @@ Json ConfigJson(const ConfigStatus& config) {
   Json diagnostics = Json::array();
   const std::size_t shown = std::min(last.diagnostics.size(), kMaxDiagnostics);
   for (std::size_t i = 0; i < shown; ++i) {
-    const Diagnostic& finding = last.diagnostics[i];
-    diagnostics.push_back({{"file", finding.place.file},
-                           {"line", finding.place.line},
-                           {"column", finding.place.column},
-                           {"severity", Name(finding.severity)},
-                           {"code", finding.code},
-                           {"message", finding.message},
-                           {"hint", finding.hint}});
+    diagnostics.push_back(DiagnosticJson(last.diagnostics[i]));
   }
   return {{"path", config.path},
           {"successful", last.accepted},

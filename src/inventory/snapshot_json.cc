@@ -75,6 +75,16 @@ Json SnapshotJson::UnusedExcludes() const {
   return unused;
 }
 
+Json DiagnosticJson(const Diagnostic& diagnostic) {
+  return {{"file", diagnostic.place.file},
+          {"line", diagnostic.place.line},
+          {"column", diagnostic.place.column},
+          {"severity", Name(diagnostic.severity)},
+          {"code", diagnostic.code},
+          {"message", diagnostic.message},
+          {"hint", diagnostic.hint}};
+}
+
 std::string JsonText(const Json& json, int indent) {
   return EscapeJsonDocument(json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }

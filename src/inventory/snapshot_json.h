@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "model/snapshot.h"
 
 namespace patchbay {
@@ -28,6 +29,9 @@ class SnapshotJson {
   const Snapshot& snapshot_;
   std::vector<std::string> variables_;  ///< that a device may have
 };
+
+/// {file, line, column, severity, code, message, hint}, for `patchbay check` and /api/v1/status.
+nlohmann::ordered_json DiagnosticJson(const Diagnostic& diagnostic);
 
 /// Returns JSON as text; bytes that are not UTF-8 become U+FFFD. An `indent` of -1 makes one line.
 std::string JsonText(const nlohmann::ordered_json& json, int indent = -1);

@@ -160,7 +160,7 @@ void ResourcePlugin::OnPhase(RegistrationPhase before, const RegistrationEvent& 
   LogPhase(before, event);
   observer_->OnRegistrationStatus(CurrentStatus());
   if (registered() != (before == RegistrationPhase::kRegistered)) {
-    events_.on_registered(registered());
+    events_.on_registered();
   }
 }
 

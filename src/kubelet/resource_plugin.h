@@ -46,7 +46,7 @@ class ResourcePlugin {
     std::function<void()> on_stale;  ///< an allocated device is not as listed: scan again
     /// Requests a check of the kubelet's directory, which may have changed since the last one.
     std::function<void()> check_directory;
-    std::function<void(bool)> on_registered;
+    std::function<void()> on_registered;           ///< registered() has changed
     std::function<void(bool)> on_kubelet_answers;  ///< at the end of every call of Register
   };
 

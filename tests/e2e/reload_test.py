@@ -240,6 +240,19 @@ class Waiting(support.TestCase):
             self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")
             self.assertEqual(daemon.end()[0], 0)
 
+    def test_wait_for_config_ends_with_a_file_without_resources(self):
+        """As at the start, when such a file is valid."""
+        config = pathlib.Path(self.config("nonsense"))
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:
+            daemon.err.wait("waiting for a valid configuration")
+            config.write_text("")
+            daemon.err.wait("configuration has no resources")
+            self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")
+            config.write_text(seats(2))
+            kubelet.wait_view(SEAT, lambda view: view["capacity"] == 2)
+            self.assertEqual(daemon.end()[0], 0)
+
     def test_stops_while_waiting_for_a_valid_file(self):
         with Daemon(self.config("x"), self.kubelet_dir, "--wait-for-config") as daemon:
             daemon.err.wait("waiting for a valid configuration")

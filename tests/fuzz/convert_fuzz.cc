@@ -13,16 +13,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size % 4 >= 2) hints.dev = {{"snd", true}, {"snd/timer", false}, {"video0", false}};
   const auto from = static_cast<ForeignProgram>(size % 2);
   const Conversion conversion = Convert(from, {"fuzz.yaml", text}, hints);
-  fuzz::Require(conversion.toml.has_value() || conversion.diagnostics.HasErrors());
-  fuzz::Require(!conversion.helm);
+  fuzz::Require(conversion.text.has_value() || conversion.diagnostics.HasErrors());
   hints.needs_helm = true;
   const Conversion values = Convert(from, {"fuzz.yaml", text}, hints);
-  fuzz::Require(values.helm.has_value() || values.diagnostics.HasErrors());
-  // With several pools there are only the values.
-  fuzz::Require(!values.toml || (values.helm && values.toml == conversion.toml));
+  fuzz::Require(values.text.has_value() || values.diagnostics.HasErrors());
   fuzz::RequireDiagnostics(conversion.diagnostics, text);
-  if (conversion.toml) {
-    fuzz::Require(LoadTexts({{"patchbay.toml", *conversion.toml}}).model.has_value());
+  if (conversion.text) {
+    fuzz::Require(LoadTexts({{"patchbay.toml", *conversion.text}}).model.has_value());
   }
   return 0;
 }

@@ -10,10 +10,22 @@
 
 #include "base/format.h"
 #include "base/path.h"
+#include "discovery/match_summary.h"
 #include "inventory/shared_nodes.h"
 
 namespace patchbay {
 namespace {
+
+/// Returns the hint for a place, or an empty text if there is none.
+std::string HintFor(const std::string& place, const AccessHints& hints) {
+  const auto hint = hints.find(place);
+  return hint == hints.end() ? "" : hint->second;
+}
+
+/// Returns the hint for a place that could not be scanned; empty for any other place.
+std::string HintFor(const MatchReport::ScannedPlace& place, const AccessHints& hints) {
+  return place.problem.empty() ? "" : HintFor(place.place, hints);
+}
 
 /// Returns a hint for a match that found nothing although everything could be read.
 std::string HintForMatch(const MatchReport& report, const AccessHints& hints) {
@@ -142,14 +154,6 @@ void AddShared(const std::vector<Inspection>& inspections, std::vector<ExplainRe
   }
 }
 
-/// Joins up to four paths and counts the rest.
-std::string Paths(const std::vector<std::string>& paths) {
-  constexpr std::size_t kMax = 4;
-  const std::size_t shown = std::min(paths.size(), kMax);
-  std::string text = Format("{}", fmt::join(paths.begin(), paths.begin() + shown, ", "));
-  return paths.size() > kMax ? Format("{} and {} more", text, paths.size() - kMax) : text;
-}
-
 }  // namespace
 
 std::string_view Name(OutcomeKind kind) {
@@ -159,15 +163,6 @@ std::string_view Name(OutcomeKind kind) {
     case OutcomeKind::kFiltered: return "filtered";
   }
   return "";
-}
-
-std::string HintFor(const std::string& place, const AccessHints& hints) {
-  const auto hint = hints.find(place);
-  return hint == hints.end() ? "" : hint->second;
-}
-
-std::string HintFor(const MatchReport::ScannedPlace& place, const AccessHints& hints) {
-  return place.problem.empty() ? "" : HintFor(place.place, hints);
 }
 
 MatchOutcome OutcomeOf(const MatchReport::Thing& found, const Snapshot& snapshot) {
@@ -218,7 +213,7 @@ std::string LabelOf(const MatchOutcome& outcome) {
   const auto& [id, paths] = std::tie(outcome.id, outcome.paths);
   const bool is_in_sysfs = paths.size() == 1 && paths.front() == outcome.syspath;
   // The sysfs name is shorter than the path, and --path accepts it as well.
-  std::string where = is_in_sysfs ? std::string(BaseName(outcome.syspath)) : Paths(paths);
+  std::string where = is_in_sysfs ? std::string(BaseName(outcome.syspath)) : Some(paths, 4);
   if (id.empty()) return where;
   if (where.empty() || where == id || outcome.kind == OutcomeKind::kFiltered) return id;
   // A rejected device whose ID is the name of its only node needs no ID in the label.

@@ -41,11 +41,6 @@ MatchOutcome OutcomeOf(const MatchReport::Rejected& rejected, const MatchReport&
                        const AccessHints& hints);
 MatchOutcome OutcomeOf(const MatchReport::Drop& drop, const AccessHints& hints);
 
-/// Returns the hint for a place, or an empty text if there is none.
-std::string HintFor(const std::string& place, const AccessHints& hints);
-/// Returns the hint for a place that could not be scanned; empty for any other place.
-std::string HintFor(const MatchReport::ScannedPlace& place, const AccessHints& hints);
-
 /// Explains why devices of one resource are listed, rejected or filtered. Contains the values that
 /// `explain` prints. Texts from the host are not escaped.
 struct ExplainReport {
@@ -55,8 +50,8 @@ struct ExplainReport {
   struct Match {
     std::string text;  ///< the keys of the match on one line
     std::vector<ScannedPlace> scanned;
-    std::vector<MatchOutcome>
-        outcomes;               ///< by outcome, then in the order of IdLess, without duplicates
+    /// By outcome, then in the order of IdLess, without duplicates.
+    std::vector<MatchOutcome> outcomes;
     std::size_t left_out = 0;   ///< number of entries beyond the maximum of a report
     std::string hint;           ///< what to do if nothing was found; may be empty
     bool is_unrelated = false;  ///< the match cannot apply to the target

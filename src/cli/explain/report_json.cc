@@ -1,6 +1,5 @@
 #include "cli/explain/report_json.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/escape.h"

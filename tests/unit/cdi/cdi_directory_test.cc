@@ -238,6 +238,8 @@ TEST_F(CdiDirectoryOnTmpfs, ReportsAReadOnlyFileSystem) {
       HasSubstr("CDI files need a writable directory of the host that the container runtime "
                 "reads: enable the component \"cdi\", or \"dra\" for claims, or set "
                 "cdi_dir in [daemon]"));
+  const CdiDirectory missing(directory_.path() + "/missing");
+  EXPECT_THAT(missing.Write("a.json", Spec()).error().message, HasSubstr("Read-only file system"));
 }
 
 TEST_F(CdiDirectoryTest, ListsAndRemovesTheFilesOfAKind) {

@@ -314,6 +314,7 @@ TEST_F(ArgumentsTest, NamesWhatIsWrong) {
             "--config -: run does not read the standard input; only `check` does");
   EXPECT_EQ(error({"check", "a.toml", "-"}),
             "check reads the standard input or other files, but not both");
+  EXPECT_EQ(error({"diff", "-", "a"}), "diff does not read the standard input; name a file");
   EXPECT_EQ(error({"explain", "-c", "a.toml", "/dev/x"}),
             "\"/dev/x\" is a path, not a resource name; run `patchbay explain --config a.toml "
             "--path /dev/x` to see which resource matches it");
@@ -475,7 +476,7 @@ INSTANTIATE_TEST_SUITE_P(CommandLines, Misuse,
 
 TEST_F(ArgumentsTest, TryNamesTheProgramThatHasTheSimulators) {
   // There is none next to this test.
-  const Ran ran = RunCli({"try", "--once"});
+  const test::Ran ran = RunCli({"try", "--once"});
   EXPECT_EQ(ran.code, kFailed);
   EXPECT_THAT(ran.err, HasSubstr("/patchbay-try (No such file or directory), which has the "));
 }

@@ -15,11 +15,13 @@ using testing::HasSubstr;
 using testing::Not;
 using At = MatchReport::ScannedPlace::At;
 
+const ReportStyle kStyle{false, "patchbay devices", "patchbay explain"};
+
 std::string TextOf(ExplainReport::Match match) {
   ExplainReport report;
   report.resource = "a.com/x";
   report.matches.push_back(std::move(match));
-  return ReportText({report});
+  return ReportText({report}, kStyle);
 }
 
 MatchOutcome Dropped(std::string path, std::string detail,
@@ -147,7 +149,7 @@ TEST(ExplanationTextTest, ColorsTheAnswerAndTheOutcomes) {
   auto& match = report.matches.emplace_back();
   match.outcomes.push_back({{"a", {"/dev/a"}, ""}});
   match.outcomes.push_back(Dropped("/dev/b", "x\x1b[31m"));
-  const std::string out = ReportText({report}, {.colored = true});
+  const std::string out = ReportText({report}, {true, "", ""});
   EXPECT_THAT(out, AllOf(HasSubstr("\x1b[1ma.com/x\x1b[m: \x1b[32m1 device listed\x1b[m\n"),
                          HasSubstr("    \x1b[32mlisted\x1b[m     a: /dev/a\n"),
                          HasSubstr("    filtered   /dev/b: x\\x1b[31m\n")));
@@ -158,7 +160,7 @@ TEST(ExplanationTextTest, RepeatsTheOptionsInHints) {
   for (int i = 0; i < 64; ++i) match.outcomes.push_back({{Format("tty{}", i), {}, ""}});
   ExplainReport report;
   report.matches.push_back(match);
-  EXPECT_THAT(ReportText({report}, {.devices = "patchbay devices --config a.toml"}),
+  EXPECT_THAT(ReportText({report}, {false, "patchbay devices --config a.toml", ""}),
               HasSubstr("and 44 more; `patchbay devices --config a.toml` lists them all"));
 }
 

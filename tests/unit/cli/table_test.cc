@@ -9,7 +9,9 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-TEST(Table, IsEmptyWithoutRows) { EXPECT_EQ(RenderTable({}), ""); }
+std::string TextOfTable(const Rows& rows) { return RenderTable(rows, false); }
+
+TEST(Table, IsEmptyWithoutRows) { EXPECT_EQ(TextOfTable({}), ""); }
 
 TEST(Table, ColorsResultsByTheirHeading) {
   EXPECT_EQ(RenderTable(
@@ -20,14 +22,14 @@ TEST(Table, ColorsResultsByTheirHeading) {
 }
 
 TEST(Table, MakesColumnsAsWideAsTheirWidestCell) {
-  EXPECT_EQ(RenderTable({{"A", "BB", "C"}, {"1234", "5", "6"}, {"7", "890", "1"}}),
+  EXPECT_EQ(TextOfTable({{"A", "BB", "C"}, {"1234", "5", "6"}, {"7", "890", "1"}}),
             "A     BB   C\n"
             "1234  5    6\n"
             "7     890  1\n");
 }
 
 TEST(Table, WritesNoTrailingBlanks) {
-  EXPECT_EQ(RenderTable({{"A", "B"}, {"long", "wide cell"}, {"x", ""}, {"y"}}),
+  EXPECT_EQ(TextOfTable({{"A", "B"}, {"long", "wide cell"}, {"x", ""}, {"y"}}),
             "A     B\n"
             "long  wide cell\n"
             "x\n"
@@ -35,26 +37,26 @@ TEST(Table, WritesNoTrailingBlanks) {
 }
 
 TEST(Table, AcceptsRowsOfDifferentLengths) {
-  EXPECT_EQ(RenderTable({{"A"}, {"b", "c", "d"}, {}}),
+  EXPECT_EQ(TextOfTable({{"A"}, {"b", "c", "d"}, {}}),
             "A\n"
             "b  c  d\n"
             "\n");
 }
 
 TEST(Table, KeepsEmptyCells) {
-  EXPECT_EQ(RenderTable({{"A", "B", "C"}, {"", "", "x"}}),
+  EXPECT_EQ(TextOfTable({{"A", "B", "C"}, {"", "", "x"}}),
             "A  B  C\n"
             "      x\n");
 }
 
 TEST(Table, CountsCharactersNotBytes) {
-  EXPECT_EQ(RenderTable({{"Gerät", "x"}, {"abcde", "y"}}),
+  EXPECT_EQ(TextOfTable({{"Gerät", "x"}, {"abcde", "y"}}),
             "Gerät  x\n"
             "abcde  y\n");
 }
 
 TEST(Table, EscapesControlCharacters) {
-  const std::string table = RenderTable({{"NAME"}, {"a\nb\x1b[2J\r\t\x7f"}, {"\xff\xfe"}});
+  const std::string table = TextOfTable({{"NAME"}, {"a\nb\x1b[2J\r\t\x7f"}, {"\xff\xfe"}});
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
   for (const char c : table) {
     EXPECT_TRUE(c == '\n' || (c >= ' ' && c < 0x7f)) << static_cast<int>(c);

@@ -18,12 +18,12 @@ struct Outcome {
 inline Outcome Converted(ForeignProgram from, const std::string& text,
                          const ConvertHints& hints = {}) {
   const Conversion conversion = Convert(from, {"in.yaml", text}, hints);
-  Outcome outcome{conversion.toml.value_or(""), ""};
-  if (conversion.toml) {
+  Outcome outcome{conversion.text.value_or(""), ""};
+  if (conversion.text) {
     const Loaded loaded = LoadTexts({{"patchbay.toml", outcome.toml}});
     EXPECT_FALSE(loaded.diagnostics.HasErrors()) << loaded.diagnostics.RenderText();
   }
-  EXPECT_TRUE(conversion.toml || conversion.diagnostics.HasErrors()) << text;
+  EXPECT_TRUE(conversion.text || conversion.diagnostics.HasErrors()) << text;
   for (const Diagnostic& d : conversion.diagnostics.Sorted()) {
     outcome.findings += std::to_string(d.place.line) + ":" + std::to_string(d.place.column) + " " +
                         std::string(Name(d.severity)) + " " + d.message + "\n";

@@ -200,7 +200,7 @@ std::string HelmOf(const std::string& text, const ForeignProgram from) {
   for (const Diagnostic& d : conversion.diagnostics.Sorted()) {
     helm += std::to_string(d.place.line) + " " + d.message + "\n";
   }
-  return helm + conversion.helm.value_or("");
+  return helm + conversion.text.value_or("");
 }
 
 TEST(FormsTest, HelmHasAPoolForEachChoiceOfNodes) {
@@ -292,7 +292,7 @@ TEST(FormsTest, WritesUnsupportedPartsAsComments) {
   for (const char* comment :
        {"# NOT CONVERTED: a group of example.com/good\n"
         "# Reason (line 6): `path` must be an absolute path.\n"
-        "# Cure: start it with a slash.\n"
+        "# Hint: start it with a slash.\n"
         "#   {\"paths\": [{\"path\": \"ttyUSB1\"}]}\n",
         "# Reason (line 7): the count of this group, 2, differs",
         "# Reason (line 10): `product` must be one to four hexadecimal digits.",
@@ -375,7 +375,7 @@ TEST(FormsTest, ReportsAnUnknownDomainOnce) {
       outcome.toml,
       AllOf(HasSubstr("# NOT CONVERTED: ${D}/x1\n"
                       "# Reason (line 1): the domain is not known: ${D}.\n"
-                      "# Cure: replace the substitution with its value, or use --domain.\n"),
+                      "# Hint: replace the substitution with its value, or use --domain.\n"),
             HasSubstr("# NOT CONVERTED: ${D}/x3\n# Reason (line 1): ")));
   EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin, text, {"a.com", {}}).findings,
             "");
@@ -476,7 +476,7 @@ TEST(FormsTest, ReadsTheConfigurationOfEachReleaseWithItsOwnContainer) {
 
 std::string Helm(const std::string& text) {
   return Convert(ForeignProgram::kGenericDevicePlugin, {"in.yaml", text}, {.needs_helm = true})
-      .helm.value_or("");
+      .text.value_or("");
 }
 
 TEST(FormsTest, HelmValuesContainSupportedSettings) {
@@ -528,7 +528,7 @@ TEST(FormsTest, HelmReleaseReportsWhatIsNotCarriedOver) {
             "`values`\n"
             "31 ignored not carried over: service; Patchbay needs none\n"
             "32 ignored not carried over: serviceMonitor; set podMonitor.enabled: true\n");
-  const std::string helm = conversion.helm.value_or("");
+  const std::string helm = conversion.text.value_or("");
   EXPECT_THAT(helm, HasSubstr("\nspec:\n  # Not carried over: valuesFrom; write the values that "
                               "Patchbay needs in `values`\n"));
   EXPECT_THAT(helm, HasSubstr("\n  values:\n"
@@ -544,7 +544,7 @@ TEST(FormsTest, HelmReleaseReportsWhatIsNotCarriedOver) {
                "kind: Service\n"},
               {.needs_helm = true});
   EXPECT_EQ(values.diagnostics.WarningCount(), 1U);
-  EXPECT_THAT(values.helm.value_or(""),
+  EXPECT_THAT(values.text.value_or(""),
               testing::StartsWith("# Not carried over: serviceMonitor; set podMonitor.enabled"));
 }
 
@@ -578,6 +578,43 @@ TEST(FormsTest, HelmValuesHaveNoInvisibleCharacters) {
       "domain: a.com\ndevices: [{name: x1, groups: [{paths: [{path: \"/dev/x0\\u2028\"}]}]}]\n");
   EXPECT_THAT(helm, testing::StartsWith("config: |\n  # Converted"));
   EXPECT_THAT(helm, HasSubstr("path = \"/dev/x0\\u2028\""));
+}
+
+/// Every container has the paths of its pod: few long paths must not multiply with many containers.
+TEST(FormsTest, LimitsPathsOfContainers) {
+  const auto release = [](std::size_t containers) {
+    const std::string path(4000, 'x');
+    std::string text = "kind: HelmRelease\nspec:\n  values:\n    persistence:\n";
+    for (int i = 0; i < 30; ++i) {
+      const std::string name = "v" + std::to_string(i);
+      text += "      " + name + ": {hostPath: /" + path + ", path: /" + name + path + "}\n";
+    }
+    text += "    generic-device-plugin:\n      image: generic-device-plugin\n      args: ['";
+    text += "--device', '{name: x1, groups: [{paths: [{path: /dev/x0}]}]}']\n";
+    for (std::size_t i = 0; i < containers; ++i) {
+      text += "    c" + std::to_string(i) + ": {image: b}\n";
+    }
+    return test::Converted(ForeignProgram::kGenericDevicePlugin, text);
+  };
+  EXPECT_EQ(Resources(release(10).toml), "squat.ai/x1");
+  const auto outcome = release(100);
+  EXPECT_EQ(outcome.toml, "");
+  EXPECT_THAT(outcome.findings, HasSubstr("error too many values, or too much text"));
+}
+
+TEST(FormsTest, IgnoresPathsThatNoSystemHas) {
+  const auto at = [](std::size_t length) {
+    const std::string host(length, 'x');
+    return test::Converted(
+               ForeignProgram::kGenericDevicePlugin,
+               "spec: {volumes: [{name: v, hostPath: {path: /" + host +
+                   "}}], containers: [{name: generic-device-plugin, args: [--domain, a.com, "
+                   "--device, '{name: x1, groups: [{paths: [{path: /host/x0}]}]}'], volumeMounts: "
+                   "[{name: v, mountPath: /host}]}]}\n")
+        .findings;
+  };
+  EXPECT_THAT(at(100), HasSubstr(" on the host"));
+  EXPECT_THAT(at(5000), Not(HasSubstr(" on the host\n")));
 }
 
 /// Nested texts, and many texts with aliases, must not multiply.

@@ -52,6 +52,18 @@ TEST(SmarterDeviceManagerTest, ConvertsEachNameToAResource) {
             "  path = \"/dev/net/tun\"\n");
 }
 
+TEST(SmarterDeviceManagerTest, LimitsTheNumberOfNames) {
+  std::string different, equal;
+  for (int i = 0; i < 250; ++i) {
+    different += Format("- {{devicematch: '^a{}_[0-9][0-9]$', nummaxdevices: 1}}\n", i);
+    equal += "- {devicematch: '^a_[0-9][0-9]$', nummaxdevices: 1}\n";
+  }
+  const auto outcome = Smarter(different);
+  EXPECT_EQ(outcome.findings, "201:3 error the entries have more than 20000 names of devices\n");
+  EXPECT_EQ(outcome.toml, "");
+  EXPECT_EQ(Smarter(equal).toml, "");
+}
+
 TEST(SmarterDeviceManagerTest, ExpandsNumbersAndNotesTheDifference) {
   const auto outcome = Match("^ttyUSB[0-9]*$");
   EXPECT_EQ(outcome.findings, "");
@@ -179,7 +191,7 @@ TEST(SmarterDeviceManagerTest, AcceptsHelmChartValues) {
 
 TEST(NamesTest, ExpandsRegularExpressions) {
   const auto names = [](const std::string& regex) {
-    const auto written = WriteOut(regex);
+    const auto written = ListNamesOf(regex);
     return written ? written->names : std::vector<std::string>{written.error().message};
   };
   EXPECT_THAT(names("^a$"), ElementsAre("a"));
@@ -193,25 +205,25 @@ TEST(NamesTest, ExpandsRegularExpressions) {
        {"[a",     "(a",    "a)",    "a\\",        "*a",   "x{",          "x{2",
         "x{3,1}", "x{99}", "(?i)a", "(?P<n>a)",   "\\pL", "[[:alpha:]]", "",
         ".",      "[^a]",  "a|.+",  "[a-z][a-z]", "^$",   "\\d\\d\\d"}) {
-    EXPECT_FALSE(WriteOut(regex)) << regex;
+    EXPECT_FALSE(ListNamesOf(regex)) << regex;
   }
-  EXPECT_FALSE(WriteOut(std::string(100'000, '(')));
-  EXPECT_FALSE(WriteOut(std::string(1000, '(') + "a{16}" + std::string(1000, ')')));
+  EXPECT_FALSE(ListNamesOf(std::string(100'000, '(')));
+  EXPECT_FALSE(ListNamesOf(std::string(1000, '(') + "a{16}" + std::string(1000, ')')));
   std::string bomb = "a";
   for (int i = 0; i < 15; ++i) bomb = "(" + bomb + "){16}";
-  EXPECT_FALSE(WriteOut(bomb));
+  EXPECT_FALSE(ListNamesOf(bomb));
 }
 
 TEST(NamesTest, DetectsAnchorsNumbersAndOpenRepetition) {
-  EXPECT_TRUE(WriteOut("^a$")->is_anchored);
-  EXPECT_FALSE(WriteOut("^a$|^b$")->is_anchored);
-  EXPECT_FALSE(WriteOut("^a")->is_anchored);
-  EXPECT_TRUE(WriteOut("^a[0-9]+$")->has_numbers);
-  EXPECT_TRUE(WriteOut("^a\\d*$")->has_numbers);
-  EXPECT_FALSE(WriteOut("^a[0-9]$")->has_numbers);
-  EXPECT_TRUE(WriteOut("^ab+$")->is_open);
-  EXPECT_TRUE(WriteOut("^a.*$")->is_open);
-  EXPECT_FALSE(WriteOut("^a[0-9]+$")->is_open);
+  EXPECT_TRUE(ListNamesOf("^a$")->is_anchored);
+  EXPECT_FALSE(ListNamesOf("^a$|^b$")->is_anchored);
+  EXPECT_FALSE(ListNamesOf("^a")->is_anchored);
+  EXPECT_TRUE(ListNamesOf("^a[0-9]+$")->has_numbers);
+  EXPECT_TRUE(ListNamesOf("^a\\d*$")->has_numbers);
+  EXPECT_FALSE(ListNamesOf("^a[0-9]$")->has_numbers);
+  EXPECT_TRUE(ListNamesOf("^ab+$")->is_open);
+  EXPECT_TRUE(ListNamesOf("^a.*$")->is_open);
+  EXPECT_FALSE(ListNamesOf("^a[0-9]+$")->is_open);
 }
 
 }  // namespace

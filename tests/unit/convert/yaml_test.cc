@@ -138,6 +138,20 @@ TEST(YamlTest, RejectsHostileText) {
   }
 }
 
+TEST(YamlTest, LimitsTheDepthOfAliases) {
+  std::string chain = "a0: &a0 [x]\n";
+  for (int i = 1; i < 100; ++i) {
+    chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +
+             "]\n";
+    // The document is a map, which is one level.
+    const Read read = ReadText(chain);
+    EXPECT_EQ(read.diagnostics.HasErrors(), i + 2 > 64) << i;
+    if (i == 99) {
+      EXPECT_THAT(read.diagnostics.RenderText(), HasSubstr("nested too deeply"));
+    }
+  }
+}
+
 TEST(YamlTest, HintOfSyntaxErrorsDependsOnTheText) {
   const auto hint = [](const std::string& text) {
     const Read read = ReadText(text);

@@ -39,7 +39,10 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
         probes_,
         ResourcePlugin::Dependencies{loop_, servers_, test::StartRpc(), log_,
                                      AllocationHost{HostRoot(), ""}, tree_.path("kubelet"),
-                                     "00000000", servers_made_, kubelet_identity_}};
+                                     "00000000", servers_made_, kubelet_identity_},
+        {},
+        nullptr,
+        std::make_shared<ScanBudget>()};
     controller_.emplace(
         deps, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
         std::make_shared<const Cancellation>(Cancellation::Create().value()), observed_.observer(),

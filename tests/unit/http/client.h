@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "http/server.h"
 #include "os/unique_fd.h"
 
 namespace patchbay::test {
@@ -25,6 +26,11 @@ struct Response {
   std::map<std::string, std::string> header;  ///< names in lower case
   std::string body;
 };
+
+inline int PortOf(const HttpServer& server) {
+  const std::string address = server.address();
+  return std::stoi(address.substr(address.rfind(':') + 1));
+}
 
 /// A blocking HTTP client for 127.0.0.1 that sends exactly the given bytes. Reads time out after
 /// ten seconds.

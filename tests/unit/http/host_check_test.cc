@@ -76,7 +76,7 @@ TEST(CheckHost, RejectsOtherNamesWithAHint) {
         return HttpResponse{200, kPlainText, "metrics"};
       },
       "node-1", {});
-  HttpRequest request{"GET", "/metrics", ""};
+  HttpRequest request{.path = "/metrics"};
   request.host = "evil.example\x1b[2J";
   const auto refused = std::get<HttpResponse>(handler(request));
   EXPECT_EQ(refused.status, 421);

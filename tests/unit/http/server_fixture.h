@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "client.h"
 #include "http/server.h"
 
 namespace patchbay::test {
@@ -26,13 +27,13 @@ class HttpServerFixture : public ::testing::Test {
       if (request.path == "/big") {
         return HttpResponse{.body = std::string(std::size_t{64} << 20, 'x')};
       }
-      return HttpResponse{.body = request.method + " " + request.path + " " + request.query};
+      return HttpResponse{.body = request.path};
     };
     auto created = HttpServer::Create("127.0.0.1:0", handler, log_, limits);
     ASSERT_TRUE(created) << created.error().message;
     server_ = *std::move(created);
   }
-  int port() const { return server_->port(); }
+  int port() const { return PortOf(*server_); }
 
   /// Waits until the test releases `go_on_`.
   HttpResponse MakeSlowly() {

@@ -106,8 +106,7 @@ TEST_F(HttpServerTest, AcceptsIpv4OnTheAnyAddress) {
     const auto server = HttpServer::Create(
         listen, [](const auto&) { return HttpResponse(); }, log_);
     ASSERT_TRUE(server) << server.error().message;
-    EXPECT_GT((*server)->port(), 0);
-    EXPECT_EQ(Client((*server)->port()).Get("/").status, 200) << listen;
+    EXPECT_EQ(Client(test::PortOf(**server)).Get("/").status, 200) << listen;
   }
 }
 
@@ -139,7 +138,7 @@ int ScrapeWithoutThreads() {
       [](const HttpRequest&) -> HttpAnswer { return [] { return HttpResponse{.body = "made"}; }; },
       log);
   if (!server || !test::ForbidThreads()) return 0;
-  Client client((*server)->port());
+  Client client(test::PortOf(**server));
   return client.Get("/metrics").body == "made" ? 0 : 2;
 }
 

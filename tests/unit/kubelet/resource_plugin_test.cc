@@ -44,13 +44,12 @@ class ResourcePluginTest : public testing::Test {
                                      AllocationHost{HostRoot(), "node-1"}, kubelet_->directory(),
                                      "00000000", servers_, kubelet_identity_},
         kName, observed_.observer(), nullptr, std::make_shared<const DeviceUsage>(),
-        ResourcePlugin::Events{.on_stale = [this] { ++stale_; },
-                               .check_directory = [] {},
-                               .on_registered =
-                                   [this](bool registered) {
-                                     events_.emplace_back(registered ? "registered" : "lost");
-                                   },
-                               .on_kubelet_answers = [](bool) {}});
+        ResourcePlugin::Events{
+            .on_stale = [this] { ++stale_; },
+            .check_directory = [] {},
+            .on_registered =
+                [this] { events_.emplace_back(plugin_->registered() ? "registered" : "lost"); },
+            .on_kubelet_answers = [](bool) {}});
   }
 
   void Publish(const std::vector<std::string>& ids) {
