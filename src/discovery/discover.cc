@@ -96,7 +96,7 @@ struct Taken {
 Taken TakenNodes(const HostRoot& host, const ScanRequest& request, Discovery& discovery) {
   Taken taken;
   OwnedNodes owned;
-  const ScanRequest plain{.node_name = request.node_name, .budget = request.budget};
+  const ScanRequest plain{.budget = request.budget};
   for (const auto& owner : request.exclusive_above) {
     auto& nodes = owned[owner->name];
     bool complete = false;

@@ -2,7 +2,9 @@
 // kubelet.
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
+#include <fstream>
 #include <map>
 
 #include "base/format.h"
@@ -25,14 +27,17 @@ class DraStatusOfDaemon : public Dra {
   }
   /// Starts the daemon with the PodResources API of the plugin side.
   bool StartWithPods() {
+    StartWith(kDraSerial);
+    return daemon_->AwaitReady();
+  }
+  void StartWith(std::string_view resources) {
     const std::string socket = tree_.path("pods/kubelet.sock");
     if (!plugin_side_) StartPluginSide(socket);
     const RunningDaemon::Settings settings{
         .pod_resources = socket,
         .pod_resources_pace = {.period = std::chrono::milliseconds(50), .deadline = kPatience},
         .cluster = cluster_->config()};
-    daemon_ = std::make_unique<RunningDaemon>(tree_, kDraSerial, settings);
-    return daemon_->AwaitReady();
+    daemon_ = std::make_unique<RunningDaemon>(tree_, resources, settings);
   }
   /// Waits until the kubelet knows the health of the devices, in the order of their names.
   bool AwaitHealth(const std::vector<SimHealth>& expected) {
@@ -180,6 +185,26 @@ TEST_F(DraStatusOfDaemon, PodsOfClaimsHoldDevices) {
   EXPECT_EQ(StatusJson()["resources"][0]["in_use"], 1);
   ASSERT_TRUE(kubelet_->UnprepareClaims("uid"));
   EXPECT_TRUE(AwaitSeries("patchbay_units_in_use", 0));
+}
+
+TEST_F(DraStatusOfDaemon, PodsHoldDevicesOfAResourceBeforeItsFirstScanEnds) {
+  ASSERT_TRUE(StartWithPods());
+  CreateClass();
+  const auto prepared = kubelet_->PrepareClaims("uid", {CreateClaim("one")});
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  plugin_side_->UseClaims("default/pod", "c", {"one"});
+  ASSERT_TRUE(AwaitSeries("patchbay_units_in_use", 1));
+  ASSERT_TRUE(daemon_->Stop());
+  const std::string gate = tree_.path("gate");
+  ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
+  std::string by_command(kDraSerial);
+  const std::string path = "path = \"/dev/ttyUSB*\"";
+  by_command.replace(by_command.find(path), path.size(),
+                     Format("command = [\"/bin/cat\", \"{}\"]\n  timeout = \"60s\"", gate));
+  StartWith(by_command);
+  ASSERT_TRUE(daemon_->AwaitMetric("patchbay_pod_resources_up", 1));
+  std::ofstream(gate) << R"([{"id": "ttyUSB0", "paths": ["/dev/ttyUSB0"]}])";
+  EXPECT_TRUE(AwaitSeries("patchbay_units_in_use", 1)) << daemon_->Get("/metrics").body;
 }
 
 /// The alert for a device that is in use and unhealthy needs both series.

@@ -116,6 +116,14 @@ TEST_F(CdiDirectoryTest, ReplacesALinkAndLeavesItsTarget) {
   EXPECT_EQ(target.str(), "untouched");
 }
 
+TEST_F(CdiDirectoryTest, ReplacesALinkToEqualContent) {
+  ASSERT_TRUE(directory_.Write("b.json", Spec()));
+  tree_.Link("cdi/a.json", "b.json");
+  EXPECT_THAT(directory_.Read("a.json").error().message, HasSubstr("not a regular file"));
+  ASSERT_TRUE(directory_.Write("a.json", Spec()));
+  EXPECT_TRUE(S_ISREG(Info("a.json").st_mode));
+}
+
 TEST_F(CdiDirectoryTest, DoesNotReadFromAPipe) {
   tree_.Dir("cdi");
   ASSERT_EQ(mkfifo((directory_.path() + "/a.json").c_str(), 0600), 0);

@@ -272,7 +272,15 @@ TEST_F(ArgumentsTest, SuggestsOptionsByMeaning) {
            {{"devices", "-fa.toml"}, "--config"},
            {{"explain", "--file=a.toml"}, "--config"},
            {{"devices", "--json"}, "--output json"},
+           {{"devices", "--yaml"}, "--output yaml"},
            {{"run", "--verbose"}, "--log-level debug"},
+           {{"run", "--quiet"}, "--log-level error"},
+           {{"run", "--port", "1"}, "--listen"},
+           {{"run", "--wait"}, "--wait-for-config"},
+           {{"devices", "--root", "/x"}, "--host-root"},
+           {{"devices", "--health"}, "--probe"},
+           {{"explain", "--device", "/dev/x"}, "--path"},
+           {{"check", "--werror"}, "--strict"},
            {{"allocate", "a.com/x", "-n", "1"}, "--count"}}) {
     const auto ran = RunCli(line);
     EXPECT_EQ(ran.code, kUsage);

@@ -153,6 +153,7 @@ inline std::vector<Sample> BadSamples() {
        "on_nodes = [\"a\"]"},
       {WithHealth("command = '/bin/x y'"), "6:11 wrong-type", "", "command = [\"…\"]"},
       {WithKey("cdi_devices = [1]"), "2:16 wrong-type", "not an integer", ""},
+      {WithMatch("regex = 5"), "4:9 wrong-type", "a string, not an integer", "regex = \"5\""},
       {WithMatch("path = 3"), "4:8 wrong-type", "string or list of strings", ""},
       {Env("A = 1"), "6:5 wrong-type", "\"env.A\" must be a string",
        "in the table env, write A = \"1\""},

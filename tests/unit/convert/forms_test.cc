@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "convert/toml_writer.h"
 #include "convert_support.h"
 
 namespace patchbay {
@@ -284,6 +285,22 @@ TEST(FormsTest, PoolsHaveValidAndDistinctNames) {
               testing::StartsWith("8 the nodes of a pool are not known: {\"a\": "));
 }
 
+TEST(FormsTest, CutsLongUnsupportedPartsOff) {
+  std::string paths;
+  for (int i = 100; i < 300; ++i) paths += "{path: /dev/x" + std::to_string(i) + "}, ";
+  const auto outcome = test::Converted(
+      ForeignProgram::kGenericDevicePlugin,
+      "domain: a.com\ndevices: [{name: x, groups: [{paths: [{path: /dev/x}]}]}, {name: 'a b', "
+      "groups: [{paths: [" +
+          paths + "]}]}]\n");
+  EXPECT_EQ(Resources(outcome.toml), "a.com/x");
+  const std::size_t begin = outcome.toml.find("{\"name\": \"a b\"");
+  const std::size_t end = outcome.toml.find("…", begin);
+  ASSERT_NE(end, std::string::npos) << outcome.toml;
+  EXPECT_GE(end - begin, kMaxRefusedText);
+  EXPECT_LT(end - begin, kMaxRefusedText + 100) << "comments begin with \"#   \"";
+}
+
 TEST(FormsTest, WritesUnsupportedPartsAsComments) {
   const auto outcome = ConvertedFile("partly.yaml");
   EXPECT_EQ(Resources(outcome.toml), "example.com/good example.com/also-good");
@@ -508,6 +525,19 @@ TEST(FormsTest, HelmValuesContainSupportedSettings) {
                                  "  interval: 1h\n"));
   // Flux would replace ${X}.
   EXPECT_THAT(release, HasSubstr("\n      # Not converted: log-level = $${X}\\xe2\\x80\\xa8."));
+}
+
+TEST(FormsTest, HelmValuesContainRequestsThatAreAMap) {
+  const auto with_requests = [](const std::string& requests) {
+    return Helm(
+        "kind: DaemonSet\nspec:\n  containers:\n  - image: generic-device-plugin\n    resources: "
+        "{requests: " +
+        requests +
+        "}\n---\ndomain: a.com\ndevices: [{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]\n");
+  };
+  EXPECT_THAT(with_requests("{cpu: 5m}"),
+              HasSubstr("resources: {\"requests\": {\"cpu\": \"5m\"}}\n"));
+  EXPECT_THAT(with_requests("5m"), AllOf(HasSubstr("config: |\n"), Not(HasSubstr("requests"))));
 }
 
 TEST(FormsTest, HelmReleaseReportsWhatIsNotCarriedOver) {

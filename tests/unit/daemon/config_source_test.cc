@@ -1,5 +1,6 @@
 #include "daemon/config_source.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <atomic>
 #include <sstream>
 
+#include "config/diagnostic_code.h"
 #include "support/fake_loop.h"
 #include "support/temp_tree.h"
 #include "support/thread_limit.h"
@@ -15,6 +17,11 @@ namespace patchbay {
 namespace {
 
 using std::chrono::seconds;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 class ConfigSourceTest : public testing::Test {
  protected:
@@ -105,6 +112,62 @@ int LoadWithoutThreads() {
 TEST(ConfigSourceDeathTest, LoadsWhenThereIsAThread) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(_exit(LoadWithoutThreads()), testing::ExitedWithCode(0), "");
+}
+
+class LogDiagnosticsTest : public testing::Test {
+ protected:
+  static Diagnostic Finding(Severity severity, int line) {
+    return {severity, "some-code", {"a.toml", line, 2}, "some message", "some hint"};
+  }
+  /// Returns the lines of the log.
+  std::vector<std::string> Logged(const std::vector<Diagnostic>& findings,
+                                  const std::vector<Diagnostic>& logged = {}) {
+    std::ostringstream text;
+    {
+      Log log(LogLevel::kInfo, LogFormat::kText, text);
+      LogDiagnostics(log, findings, logged);
+    }
+    std::vector<std::string> lines;
+    std::istringstream read(text.str());
+    for (std::string line; std::getline(read, line);) lines.push_back(line);
+    return lines;
+  }
+};
+
+TEST_F(LogDiagnosticsTest, NamesEachErrorAndCountsWarnings) {
+  EXPECT_THAT(Logged({}), IsEmpty());
+  EXPECT_THAT(Logged({Finding(Severity::kError, 3), Finding(Severity::kWarning, 4),
+                      Finding(Severity::kError, 5), Finding(Severity::kWarning, 6)}),
+              ElementsAre(AllOf(HasSubstr(" error configuration error at=a.toml:3:2 "),
+                                HasSubstr("code=some-code reason=\"some message\" ")),
+                          HasSubstr("at=a.toml:5:2 "),
+                          AllOf(HasSubstr("configuration has warnings"), HasSubstr("warnings=2"))));
+}
+
+TEST_F(LogDiagnosticsTest, DoesNotRepeatEqualFindings) {
+  const std::vector<Diagnostic> findings = {Finding(Severity::kError, 3)};
+  EXPECT_THAT(Logged(findings, findings),
+              ElementsAre(HasSubstr(" info configuration diagnostics unchanged findings=1")));
+  EXPECT_THAT(Logged(findings, {Finding(Severity::kError, 4)}), ElementsAre(HasSubstr(":3:2 ")));
+}
+
+TEST_F(LogDiagnosticsTest, NamesFiftyErrorsAndCountsTheOthers) {
+  std::vector<Diagnostic> findings;
+  for (int line = 1; line <= 50; ++line) findings.push_back(Finding(Severity::kError, line));
+  EXPECT_THAT(Logged(findings), SizeIs(50));
+  findings.push_back(Finding(Severity::kError, 51));
+  findings.push_back(Finding(Severity::kError, 52));
+  const auto lines = Logged(findings);
+  ASSERT_THAT(lines, SizeIs(51));
+  EXPECT_THAT(lines.back(), AllOf(HasSubstr("errors omitted"), HasSubstr("more=2")));
+}
+
+TEST_F(LogDiagnosticsTest, NamesAConfigurationWithoutResources) {
+  Diagnostic finding = Finding(Severity::kWarning, 1);
+  finding.code = InfoOf(Code::kNoResources).name;
+  EXPECT_THAT(Logged({finding}), ElementsAre(AllOf(HasSubstr("configuration has no resources"),
+                                                   HasSubstr("hint=\"some hint\"")),
+                                             HasSubstr("configuration has warnings")));
 }
 
 }  // namespace

@@ -296,5 +296,25 @@ TEST_F(ClaimPreparerFilesTest, FindsLostFilesAndWritesThemAgain) {
   EXPECT_THAT(text_.str(), HasSubstr("CDI file of a claim was lost"));
 }
 
+TEST(ClaimStoreTest, MissesNoFileOfAnUnfinishedClaimOrOfAnotherBoot) {
+  test::TempTree tree;
+  tree.Dir("data");
+  ClaimStore store(tree.path("data"), tree.path("cdi"), "patchbay.dev", "this-boot");
+  const auto missed = [&](bool is_finished, const std::string& boot) {
+    const PreparedClaim record{
+        .claim = {"uid-1", "default", "mine"},
+        .requests = {{.request = "a", .devices = {{.pool = test::kThings, .device = "a"}}}},
+        .boot = boot,
+        .is_finished = is_finished,
+        .cdi_file = "{}"};
+    EXPECT_TRUE(store.Write(record, false));
+    EXPECT_TRUE(store.Read());
+    return store.FindWrongFiles({}).size();
+  };
+  EXPECT_EQ(missed(false, "this-boot"), 0U);
+  EXPECT_EQ(missed(true, "an-earlier-boot"), 0U);
+  EXPECT_EQ(missed(true, "this-boot"), 1U);
+}
+
 }  // namespace
 }  // namespace patchbay

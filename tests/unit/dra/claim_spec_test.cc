@@ -161,6 +161,25 @@ TEST(ClaimSpec, AddsEnvOfParametersButReplacesNone) {
   EXPECT_THAT(refused.error().message, HasSubstr("\"SERIAL\""));
 }
 
+TEST(MovedNode, ComparesNodesWithNumbersOnly) {
+  ContainerResponse now = Response();
+  now.devices.resize(1);
+  now.devices[0].node = HostNode{"/dev/ttyUSB3", FileType::kCharacter, 188, 3};
+  CdiDeviceNode node{"/dev/ttyS0", "/dev/ttyUSB3", "rw"};
+  const auto moved = [&] {
+    CdiSpec file = SpecOf(PlanOf({PlannedFor("a", {Planned("x")})}), {now});
+    file.devices.at(0).edits.device_nodes = {node};
+    return MovedNode(file, std::vector<ContainerResponse>{now});
+  };
+  EXPECT_EQ(moved(), "") << "the runtime reads the numbers from the host";
+  node.type = 'c';
+  node.major = 188;
+  node.minor = 3;
+  EXPECT_EQ(moved(), "");
+  node.minor = 2;
+  EXPECT_THAT(moved(), HasSubstr("/dev/ttyS0 has changed from c 188:2 to c 188:3"));
+}
+
 TEST(ClaimSpec, DoesNotSuggestSlotsIfTwoResourcesClash) {
   PreparedRequest other = PlannedFor("b", {Planned("y")});
   ContainerResponse of_other = Response();

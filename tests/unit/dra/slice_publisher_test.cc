@@ -292,6 +292,25 @@ TEST_F(SlicePublisherTest, ForgetsTheErrorOfADeletionThatSucceedsLater) {
   EXPECT_EQ(publisher_->last_error(), "");
 }
 
+/// Another instance may have changed it meanwhile.
+TEST_F(SlicePublisherTest, DeletesASliceOnlyAsItWasRead) {
+  Publish(PoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  const auto slices = api_.slices();
+  ASSERT_THAT(slices, SizeIs(1));
+  const nlohmann::json& metadata = slices.begin()->second["metadata"];
+  publisher_->SetNames({});
+  ASSERT_TRUE(AwaitDevices({}));
+  const auto requests = server_->requests();
+  const auto deletion = std::ranges::find_if(requests, [](const ServerRequest& request) {
+    return request.method() == boost::beast::http::verb::delete_;
+  });
+  ASSERT_NE(deletion, requests.end());
+  EXPECT_EQ(
+      nlohmann::json::parse(deletion->body())["preconditions"],
+      nlohmann::json({{"uid", metadata["uid"]}, {"resourceVersion", metadata["resourceVersion"]}}));
+}
+
 TEST_F(SlicePublisherTest, ADeletionThatFailsDoesNotHoldUpPools) {
   const std::string other = "node-1/example.com/other";
   publisher_->SetNames({kSerialPool, other});

@@ -142,6 +142,26 @@ TEST_F(DiskInUseTest, NoHookRunsForADiskInUse) {
   EXPECT_FALSE(std::filesystem::exists(tree_.path("ran")));
 }
 
+TEST_F(DiskInUseTest, NoHookStartsWithLittleTimeLeftAfterTheCheck) {
+  UniqueFd user(open(disk_.path().c_str(), O_RDONLY | O_EXCL | O_CLOEXEC));
+  ASSERT_TRUE(user);
+  std::ostringstream text;
+  Log log{LogLevel::kDebug, LogFormat::kText, text};
+  HookRunner runner([](Hook, bool, std::chrono::nanoseconds) {}, log, cancellation_, HostRoot());
+  HookCall call = CallFor(Hook::kAllocate, BlockNodeAt(disk_.path()));
+  call.commands[0].argv = {"/bin/sh", "-c", ": > " + tree_.path("ran")};
+  call.patience = seconds(1);
+  std::promise<Status> checked, waited;
+  runner.Run(call, [&](const Status& status) { checked.set_value(status); });
+  call.disks.clear();
+  runner.Run(call, [&](const Status& status) { waited.set_value(status); });
+  // It waits for the device, and came later: it is now too late for the first call as well.
+  EXPECT_FALSE(waited.get_future().get());
+  user = UniqueFd();
+  EXPECT_FALSE(checked.get_future().get());
+  EXPECT_FALSE(std::filesystem::exists(tree_.path("ran")));
+}
+
 TEST_F(DiskInUseTest, HookMayOpenTheDiskExclusively) {
   std::ostringstream text;
   Log log{LogLevel::kDebug, LogFormat::kText, text};

@@ -151,6 +151,29 @@ TEST_F(HookRunnerTest, NoProgramStartsWithLessThanHalfASecondLeft) {
   EXPECT_EQ(Order(), "");
 }
 
+TEST_F(HookRunnerTest, CallsEndInTheOrderOfTheirLatestStarts) {
+  auto other = Run(Call(Hook::kRelease, {"a"}, WaitAt("gate")));
+  AwaitBegun("gate");
+  std::vector<std::string> ended;
+  std::promise<void> all;
+  const auto run = [&](const std::string& name, milliseconds timeout, milliseconds patience) {
+    HookCall call = Call(Hook::kPreStart, {"a"}, "true", patience);
+    call.timeout = timeout;
+    runner_->Run(std::move(call), [&, name](const Status& status) {
+      EXPECT_FALSE(status);
+      ended.push_back(name);
+      if (ended.size() == 2) all.set_value();
+    });
+  };
+  run("half a second before its end", seconds(60), milliseconds(1000));
+  run("one millisecond before its end", milliseconds(2), milliseconds(800));
+  all.get_future().wait();
+  EXPECT_THAT(ended, testing::ElementsAre("half a second before its end",
+                                          "one millisecond before its end"));
+  Open("gate");
+  EXPECT_TRUE(other.get());
+}
+
 TEST_F(HookRunnerTest, RunningCallTimesOut) {
   const Status late = Run(Call(Hook::kPreStart, {"a"}, "sleep 3600", seconds(1))).get();
   ASSERT_FALSE(late);

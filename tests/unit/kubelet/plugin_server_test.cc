@@ -87,6 +87,19 @@ TEST_F(PluginServerTest, BeginStopEndsTheStreams) {
   stream->Finish();
 }
 
+TEST_F(PluginServerTest, DestructorEndsTheStreams) {
+  auto server = Start(tree_.path("a.sock"));
+  ASSERT_TRUE(server);
+  const auto stub = test::ConnectToPlugin(tree_.path("a.sock"));
+  const auto context = test::ContextWithDeadline();
+  const auto stream = stub->ListAndWatch(context.get(), {});
+  v1beta1::ListAndWatchResponse list;
+  ASSERT_TRUE(stream->Read(&list));
+  server->reset();
+  EXPECT_FALSE(stream->Read(&list));
+  EXPECT_TRUE(stream->Finish().ok()) << "ended, not canceled";
+}
+
 TEST_F(PluginServerTest, BeginDrainSendsTheLastListFirst) {
   const auto server = Start(tree_.path("a.sock"));
   ASSERT_TRUE(server);

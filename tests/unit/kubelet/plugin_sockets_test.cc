@@ -100,6 +100,21 @@ TEST(SweepLeftovers, RemovesOnlyOwnDeadSockets) {
   EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre());
 }
 
+TEST(RemoveSocketsOf, KeepsSocketsOfOtherRunsAndPrograms) {
+  TempTree tree;
+  const std::string own = SocketName("a/b", "00000001", 1);
+  const std::string other = SocketName("a/b", "00000002", 1);
+  for (const std::string& name : {own, other, std::string("kubelet.sock")}) {
+    BindSocket(tree.path(name), false);
+  }
+  RemoveSocketsOf("00000001", tree.path());
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(tree.path())) {
+    left.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(left, UnorderedElementsAre(other, "kubelet.sock"));
+}
+
 TEST(SocketsIn, SeparatesOwnSocketsFromOthers) {
   TempTree tree;
   const auto bind = [&](const char* resource, const char* run) {

@@ -101,6 +101,18 @@ TEST_F(AsioLoopTest, StopEndsRunFromAnotherThread) {
   other->join();
 }
 
+TEST_F(AsioLoopTest, RunCanBeCalledAgainAfterStop) {
+  int runs = 0;
+  for (int i = 1; i <= 3; ++i) {
+    loop_.Post([&] {
+      ++runs;
+      loop_.Stop();
+    });
+    Run();
+    EXPECT_EQ(runs, i);
+  }
+}
+
 TEST_F(AsioLoopTest, TimersFireInOrder) {
   const auto start = loop_.Now();
   const Subscription third = loop_.After(milliseconds(20), [this] {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "support/temp_tree.h"
 #include "support/unix_socket.h"
@@ -25,6 +26,18 @@ TEST(Listen, CreatesASocketForItsOwnerOnly) {
   struct stat info = {};
   ASSERT_EQ(stat(tree.path("a.sock").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode, static_cast<mode_t>(S_IFSOCK | 0600));
+}
+
+TEST(Listen, ConnectionsWaitUntilTheyAreAccepted) {
+  const test::TempTree tree;
+  const auto listener = Listen(tree.path("a.sock"));
+  ASSERT_TRUE(listener) << listener.error().message;
+  std::vector<UniqueFd> connections;
+  for (int i = 0; i < 100; ++i) {
+    auto connection = Connect(tree.path("a.sock"));
+    ASSERT_TRUE(connection) << i << ": " << connection.error().message;
+    connections.push_back(*std::move(connection));
+  }
 }
 
 TEST(IsBound, DetectsSocketsWithoutConnecting) {

@@ -98,6 +98,22 @@ TEST_F(StatusStoreTest, ForgetsProbeResultsOfRemovedOrReplacedDevices) {
   EXPECT_FALSE(HasProbe("a")) << "another device with the same ID";
 }
 
+/// A reader may have read the new snapshot together with the old results.
+TEST_F(StatusStoreTest, ForgettingProbeResultsIsAChangeAfterThatOfTheSnapshot) {
+  Add();
+  const auto changes = [&](const std::shared_ptr<const Snapshot>& snapshot) {
+    const std::uint64_t before = store_->Read().serial;
+    store_->Exchange(kResource, snapshot);
+    return store_->Read().serial - before;
+  };
+  store_->Exchange(kResource, SnapshotOf({"a"}));
+  store_->SetProbe(kResource, "a", Probe("fine"));
+  EXPECT_EQ(changes(SnapshotOf({"a"})), 1U);
+  ASSERT_TRUE(HasProbe("a"));
+  EXPECT_EQ(changes(SnapshotOf({"a"}, /*probed=*/false)), 2U);
+  EXPECT_FALSE(HasProbe("a"));
+}
+
 TEST_F(StatusStoreTest, ForgetsProbeResultsWhenTheProbeIsRemoved) {
   Add();
   store_->Exchange(kResource, SnapshotOf({"a"}));
