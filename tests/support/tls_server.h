@@ -192,6 +192,10 @@ class TlsServer {
             stream, buffer_, *parser_,
             [self = shared_from_this()](const Error& error, std::size_t) {
               if (self->ended_) return;
+              // As other servers do, and without an end that could overtake the response.
+              if (error == boost::beast::http::error::bad_method && !self->tls_) {
+                return self->Write({"HTTP/1.1 400 Bad Request\r\n\r\n"});
+              }
               if (error) return self->End(Then::kTruncate);
               self->server_.requests_.push_back(self->parser_->get());
               self->server_.handled_ = self;
