@@ -318,7 +318,9 @@ void Daemon::UpdateReadiness() {
     if (!resource->registered()) add(resource->name(), resource->WhyNotRegistered());
   }
   for (const auto& spec : Waiting()) {
-    add(spec->name, "waits until the previous resource of this name has stopped");
+    add(spec->name, IsDraining(spec->name) || start_error_.empty()
+                        ? "waits until the previous resource of this name has stopped"
+                        : "cannot start: " + start_error_);
   }
   if (unready > kMaxUnready) result.body += Format("and {} more\n", unready - kMaxUnready);
   const std::lock_guard lock(readiness_mutex_);

@@ -95,6 +95,7 @@ class Daemon {
   void Apply(const ResourceSpecs& wanted, const ReloadPlan& plan);
   Status StartFree();
   ResourceSpecs Waiting() const;
+  bool IsDraining(const std::string& name) const;
   std::unique_ptr<ResourceController> MakeResource(ResourceController::Entry entry,
                                                    Cancellation cancellation);
   void Drain(std::unique_ptr<ResourceController> resource);

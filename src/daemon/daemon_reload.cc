@@ -193,7 +193,9 @@ void Daemon::StartWaiting() {
   if (std::exchange(start_error_, error) != error && !started) {
     log_.Warning("resources cannot start yet; retrying every second", {{"reason", error}});
   }
-  if (!started) start_ = loop_.After(kStartRetry, [this] { StartWaiting(); });
+  if (started) return;
+  start_ = loop_.After(kStartRetry, [this] { StartWaiting(); });
+  UpdateReadiness();  // with the reason
 }
 
 void Daemon::ApplyLive(const DaemonSpec& spec) {
@@ -244,9 +246,7 @@ Status Daemon::StartFree() {
   Status status;
   Resources started;
   for (const auto& spec : Waiting()) {
-    const bool is_taken = std::ranges::any_of(
-        draining_, [&](const Draining& other) { return other.resource->name() == spec->name; });
-    if (is_taken) continue;
+    if (IsDraining(spec->name)) continue;
     auto cancellation = options_.make_cancellation();
     if (!cancellation) {
       status = tl::unexpected(cancellation.error());
@@ -282,6 +282,12 @@ ResourceSpecs Daemon::Waiting() const {
     }
   }
   return waiting;
+}
+
+/// Returns whether the resource that had this name before is still ending.
+bool Daemon::IsDraining(const std::string& name) const {
+  return std::ranges::any_of(draining_,
+                             [&](const Draining& other) { return other.resource->name() == name; });
 }
 
 std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Entry entry,

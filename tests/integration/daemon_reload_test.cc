@@ -273,14 +273,10 @@ TEST_P(Reloading, ReadyzReportsAResourceThatCannotStart) {
   can_start = false;
   daemon_->Reload(Camera());             // removes serial
   daemon_->Reload(Camera() + Serial());  // adds it again
-  HttpAnswer ready = daemon_->Get("/readyz");
-  EXPECT_EQ(ready.status, 503);
-  EXPECT_THAT(ready.body, HasSubstr("example.com/serial waits until"));
+  EXPECT_TRUE(daemon_->AwaitUnready("example.com/serial "));
   ASSERT_TRUE(daemon_->log().Await("resources cannot start yet")) << daemon_->log().text();
   EXPECT_THAT(daemon_->log().text(), HasSubstr("no descriptors are left"));
-  ready = daemon_->Get("/readyz");
-  EXPECT_EQ(ready.status, 503);
-  EXPECT_THAT(ready.body, HasSubstr("example.com/serial waits until"));
+  EXPECT_TRUE(daemon_->AwaitUnready("example.com/serial cannot start: no descriptors are left\n"));
   EXPECT_EQ(daemon_->Metric("patchbay_config_last_reload_successful"), 1);
   can_start = true;
   ASSERT_TRUE(AwaitServed(kSerialName, endpoint)) << daemon_->log().text();
