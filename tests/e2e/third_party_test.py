@@ -60,7 +60,8 @@ def sources_of(paths):
     owners = {}
     for line in dpkg("--search", *spelled).splitlines():
         packages, _, path = line.partition(": ")
-        owners[spelled[path]] = packages.split(", ")[0]
+        if not line.startswith("diversion "):
+            owners[spelled[path]] = packages.split(", ")[0]
     sources = dict(line.split() for line in dpkg("--show", "--showformat", "${binary:Package} ${source:Package}\n",
                                                  *owners.values()).splitlines())
     return {path: sources[owner] for path, owner in owners.items()}
@@ -109,12 +110,15 @@ class ThirdParty(support.TestCase):
             (self.dir / name).write_text(text)
         subprocess.run(["ninja", "--quiet", "-C", self.dir], check=True, timeout=120)
         notices, bill = written(self.dir, self.dir)
-        self.assertEqual(third_party.sources(notices), ["gcc-12", "glibc", "systemd", "tl-expected", "zlib"])
-        self.assertEqual(third_party.uses(bill), {
+        gcc = subprocess.run(["g++", "-dumpversion"], capture_output=True, text=True, check=True).stdout.strip()
+        of_udev = {"libcap2"}  # the libudev of Debian 13 needs it
+        self.assertEqual(set(third_party.sources(notices)) - of_udev,
+                         {f"gcc-{gcc}", "glibc", "systemd", "tl-expected", "zlib"})
+        self.assertEqual({name: use for name, use in third_party.uses(bill).items() if name not in of_udev}, {
             "libc6": "loaded at run time",
             "libc6-dev": "linked statically",  # the code that runs before main()
             "libexpected-dev": "compiled in from headers",
-            "libgcc-12-dev": "linked statically",
+            f"libgcc-{gcc}-dev": "linked statically",
             "libudev1": "loaded at run time",
             "zlib1g-dev": "linked statically"})
 
