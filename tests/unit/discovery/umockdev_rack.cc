@@ -95,7 +95,7 @@ TEST_F(UmockdevRack, UsbDeviceContainsAllItsNodes) {
 TEST_F(UmockdevRack, UdevPropertiesFilterTheNodes) {
   const Discovery found =
       Find("usb = '046d:*'\nudev = { properties = { ID_V4L_CAPABILITIES = '*:capture:*' } }");
-  EXPECT_THAT(Ids(found), ElementsAre("046d:0825-CAFE0001"));
+  ASSERT_THAT(Ids(found), ElementsAre("046d:0825-CAFE0001"));
   EXPECT_THAT(Paths(found), ElementsAre("/dev/video0"));
   EXPECT_EQ(WhyNot(found, "/dev/video1"),
             "its property ID_V4L_CAPABILITIES is \":\", not *:capture:*");
@@ -163,7 +163,7 @@ TEST_F(UmockdevRack, PathMatchesHaveConditionsAndNumaNodes) {
   const Discovery found = Find(
       "path = ['/dev/video*', '/dev/dri/card0']\n"
       "usb = '046d:0825'\nudev = { properties = { ID_V4L_CAPABILITIES = ':capture:' } }");
-  EXPECT_THAT(Ids(found), ElementsAre("video0"));
+  ASSERT_THAT(Ids(found), ElementsAre("video0"));
   EXPECT_THAT(Paths(found), ElementsAre("/dev/video0"));
   EXPECT_THAT(found.devices.front().numa_node, Optional(0));
   EXPECT_EQ(WhyNot(found, "/dev/dri/card0"), "it is not a USB device, nor a child of one");
@@ -171,7 +171,7 @@ TEST_F(UmockdevRack, PathMatchesHaveConditionsAndNumaNodes) {
 
 TEST_F(UmockdevRack, GroupsNodesByAProperty) {
   const Discovery found = Find("udev = { subsystem = 'tty' }\ngroup_by = 'ID_SERIAL_SHORT'");
-  EXPECT_THAT(Ids(found), ElementsAre("FT42"));
+  ASSERT_THAT(Ids(found), ElementsAre("FT42"));
   EXPECT_THAT(Paths(found), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("missing_variable /dev/ttyUSB2"));
 }
