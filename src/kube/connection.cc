@@ -102,9 +102,8 @@ asio::awaitable<ApiConnection::Done> ApiConnection::Open(Endpoints endpoints) {
   if (is_closed_) error = asio::error::operation_aborted;
   if (!error) co_return Done();
   if (!IsOfTls(error) && error != asio::ssl::error::stream_truncated) {
-    co_return NetworkError(
-        Format("TLS handshake: {}; check that it is the HTTPS port of the API server",
-               error.message()));
+    co_return NetworkError(Format(
+        "TLS handshake: {}; check that it is the HTTPS port of the API server", error.message()));
   }
   co_return ApiFail(ApiErrorKind::kTls, TlsFailureText(tls_->native_handle(), config_, error));
 }
