@@ -29,7 +29,7 @@ constexpr std::string_view kSmarter = "smarter-device-manager";
 constexpr std::string_view kSmarterKeys[] = {"devicematch", "nummaxdevices"};
 constexpr std::string_view kGpus = "nvidia-gpu";
 constexpr int kMaxUnits = 10'000;
-/// More resources than these are always too large for a file.
+/// A configuration with more resources is always too large for a file.
 constexpr std::size_t kMaxDeviceNames = 20'000;
 
 /// Converts the entries of a manifest one after the other and collects their resources.
