@@ -94,7 +94,7 @@ class ClientFixture : public ::testing::Test {
   TempTree tree_;
   CertificateAuthority authority_;
   NetLoop loop_;
-  ThreadPool pool_{loop_};
+  ThreadPool pool_{loop_, {.patience = std::chrono::hours(1)}};  ///< stays full while it is held
   std::optional<TlsServer> server_;
   std::unique_ptr<ApiClient> client_;
 };

@@ -85,7 +85,7 @@ class CredentialCacheTest : public CredentialFiles {
   }
 
   test::NetLoop loop_;
-  ThreadPool pool_{loop_, {.max_running = 1}};
+  ThreadPool pool_{loop_, {.max_running = 1, .patience = std::chrono::hours(1)}};
   std::optional<CredentialCache> cache_{std::in_place, Config(), loop_, pool_};
 };
 
