@@ -1,5 +1,6 @@
 // Complete scans of a machine that umockdev-run simulates from rack.umockdev: this process sees its
-// /sys and /dev. The udev database is separate from the simulated machine and mounted at /run/udev.
+// /sys and /dev. The udev database is that of the simulated machine: umockdev 0.19 shows it at
+// /run/udev/data, and it is mounted there for older versions.
 //
 // The nodes are regular files that umockdev presents as devices in lstat and fstatat. A scan uses
 // no other system calls on them.
@@ -12,11 +13,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include "base/format.h"
 #include "config/load.h"
 #include "specs.h"
-#include "support/temp_tree.h"
 
 namespace patchbay {
 namespace {
@@ -35,7 +37,10 @@ using testing::Pair;
 class UmockdevRack : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_NE(std::getenv("UMOCKDEV_DIR"), nullptr) << "not run by umockdev-run";
+    const char* const machine = std::getenv("UMOCKDEV_DIR");
+    ASSERT_NE(machine, nullptr) << "not run by umockdev-run";
+    run_ = std::filesystem::path(machine) / "run";
+    std::filesystem::create_directories(run_ / "udev/data");
     Database("c81:0", "E:ID_V4L_CAPABILITIES=:capture:");
     Database("c81:1", "E:ID_V4L_CAPABILITIES=:");
     for (const std::string n : {"0", "1"}) {
@@ -46,14 +51,14 @@ class UmockdevRack : public testing::Test {
     Database("n4", "E:ID_PATH=pci-0000:00:1f.0");
     Database("+pci:0000:3b:00.0", "E:ID_MODEL_FROM_DATABASE=Navi 21");
     if (unshare(CLONE_NEWNS) != 0 || mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        mount(run_.path().c_str(), "/run", nullptr, MS_BIND, nullptr) != 0) {
+        mount(run_.c_str(), "/run", nullptr, MS_BIND, nullptr) != 0) {
       GTEST_SKIP() << "mounting is not allowed here: " << std::strerror(errno);
     }
   }
   void TearDown() override { umount2("/run", MNT_DETACH); }
 
-  void Database(const std::string& key, const std::string& lines) {
-    run_.File("udev/data/" + key, "I:4711\n" + lines + "\nV:1\n");
+  void Database(const std::string& key, const std::string& lines) const {
+    std::ofstream(run_ / "udev/data" / key) << "I:4711\n" << lines << "\nV:1\n";
   }
 
   /// Scans for a resource with this match, as loaded from a file.
@@ -72,7 +77,7 @@ class UmockdevRack : public testing::Test {
     return "";
   }
 
-  test::TempTree run_;
+  std::filesystem::path run_;
 };
 
 TEST_F(UmockdevRack, UsbDeviceContainsAllItsNodes) {
@@ -180,6 +185,7 @@ TEST_F(UmockdevRack, ReportsTheMissingUdevDatabase) {
   const std::string_view match = "udev = { subsystem = 'net', properties = { ID_PATH = 'pci-*' } }";
   EXPECT_THAT(Ids(Find(match)), ElementsAre("can0"));
   // The same machine under another root, without its database.
+  std::filesystem::remove_all(run_ / "udev");
   const Discovery by_files = Find(match, HostRoot(std::getenv("UMOCKDEV_DIR")));
   EXPECT_THAT(by_files.devices, IsEmpty());
   EXPECT_THAT(WhyNot(by_files, "/sys/devices/pci0000:00/0000:00:1f.0/net/can0"),
