@@ -157,8 +157,8 @@ void DraService::OnClaims(const ReadResult& read) {
   preparer_->Refresh(read.wrong);
   if (records_ == *read.records && had_error.empty()) return;
   const bool is_first = records_ == nullptr;
-  const auto before = std::exchange(records_, *read.records);
-  if (!is_first) RefreshPrepared(*before);
+  records_ = *read.records;
+  if (!is_first) RefreshPrepared();
   std::map<std::string, DeviceIds> held = HeldDevices();
   for (auto& [name, served] : resources_) {
     if (is_first && served.devices) RefreshMoved(name, nullptr, *served.devices);
@@ -205,14 +205,12 @@ void DraService::RefreshMoved(const std::string& name, const NamedDevices* befor
   preparer_->Refresh(changed);
 }
 
-/// Compares the claims that were prepared since `before` was read: their devices can have moved
-/// before their records were there.
-void DraService::RefreshPrepared(const ClaimRecords& before) {
+/// Compares the claims with their devices, which can have moved before their records were there.
+void DraService::RefreshPrepared() {
   const ServedResources resources = Resources();
   std::vector<ClaimKey> moved;
   for (const auto& [uid, claim] : records_->claims) {
-    const auto known = before.claims.find(uid);
-    if (known != before.claims.end() && known->second == claim) continue;
+    if (preparer_->moved().contains(uid)) continue;
     if (!CompareDevices(*claim, resources).reason.empty()) moved.push_back(claim->claim);
   }
   preparer_->Refresh(moved);

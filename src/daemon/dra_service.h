@@ -136,7 +136,7 @@ class DraService {
   void OnClaims(const ReadResult& read);
   void OnRunEnded(ClaimPreparer::Action action);
   void RefreshMoved(const std::string& name, const NamedDevices* before, const NamedDevices& now);
-  void RefreshPrepared(const ClaimRecords& before);
+  void RefreshPrepared();
   void Show(const std::string& name, Served& served);
   std::map<std::string, DeviceIds> HeldDevices() const;
   static void ReportHeld(const Served& served);
