@@ -182,17 +182,26 @@ class Schema(support.TestCase):
         # The samples of two files are not in the table.
         self.assertEqual([e for e in UNSEEN if e not in needed and e[0] != "duplicate-section"], [])
 
-    def assert_same_as_check(self, texts):
+    def assert_same_as_check(self, texts, refused_by_schema):
         paths = self.write(texts)
         refused = self.refused_by_check(paths)
         self.assertTrue(refused and refused != set(paths))
-        by_schema = set(taplo.lint(paths, SCHEMA))
+        by_schema = refused_by_schema(paths)
         for path in paths:
             with self.subTest(text=path.read_text()):
                 self.assertEqual(path in by_schema, path in refused, "the result of the schema")
 
+    @staticmethod
+    def refused_by_taplo(paths):
+        return set(taplo.lint(paths, SCHEMA))
+
+    @staticmethod
+    def refused_by_jsonschema(paths):
+        """The same, in a tenth of the time."""
+        validator = jsonschema_or_skip().Draft202012Validator(json.loads(SCHEMA.read_text()))
+        return {path for path in paths if not validator.is_valid(tomllib.loads(path.read_text()))}
+
     def test_key_combinations_of_a_match_agree_with_check(self):
-        taplo.skip_unless_installed()
         lines = ["path = '/dev/x*'", "regex = '/dev/y.'", "usb = '*:1234'", "serial = 'A*'",
                  "pci = '*:1234'", "udev = { subsystem = 'tty' }", "udev = { driver = 'x' }",
                  "command = ['/bin/x']", "timeout = '1s'", "count = 2", "exclude = '/dev/z'",
@@ -203,7 +212,8 @@ class Schema(support.TestCase):
         keys = json.loads(SCHEMA.read_text())["properties"]["resource"]["items"]["properties"]["match"]["items"]
         self.assertEqual(set(keys["properties"]), {line.split()[0] for line in lines}, "a line for each key")
         self.assert_same_as_check(
-            [resource(f"a.com/x{i}", match) for i, match in enumerate(sets_of(lines, 3))])
+            [resource(f"a.com/x{i}", match) for i, match in enumerate(sets_of(lines, 3))],
+            self.refused_by_jsonschema)
 
     def test_key_combinations_of_health_agree_with_check(self):
         taplo.skip_unless_installed()
@@ -211,13 +221,11 @@ class Schema(support.TestCase):
                  "equals = 'x'", "matches = 'x'", "period = '1s'"]
         self.assert_same_as_check(
             [resource(f"a.com/x{i}", "path = '/dev/x*'") + "[resource.health]\n" + health
-             for i, health in enumerate(sets_of(lines, 5))])
+             for i, health in enumerate(sets_of(lines, 5))],
+            self.refused_by_taplo)
 
     def test_jsonschema_agrees_with_taplo(self):
-        try:
-            import jsonschema
-        except ImportError:
-            raise unittest.SkipTest("python3-jsonschema is not installed") from None
+        jsonschema = jsonschema_or_skip()
         schema = json.loads(SCHEMA.read_text())
         jsonschema.Draft202012Validator.check_schema(schema)
         validator = jsonschema.Draft202012Validator(schema)
@@ -235,10 +243,7 @@ class Schema(support.TestCase):
                 self.assertEqual(validator.is_valid(document), not seen)
 
     def test_defaults_and_examples_are_valid(self):
-        try:
-            import jsonschema
-        except ImportError:
-            raise unittest.SkipTest("python3-jsonschema is not installed") from None
+        jsonschema = jsonschema_or_skip()
 
         def walk(schema, at):
             for value in [*schema.get("examples", []), *([schema["default"]] if "default" in schema else [])]:
@@ -251,6 +256,14 @@ class Schema(support.TestCase):
                 walk(items, at)
 
         walk(json.loads(SCHEMA.read_text()), "")
+
+
+def jsonschema_or_skip():
+    try:
+        import jsonschema
+    except ImportError:
+        raise unittest.SkipTest("python3-jsonschema is not installed") from None
+    return jsonschema
 
 
 def sets_of(lines, most):
