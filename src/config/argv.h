@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "config/draft.h"
 #include "config/reporter.h"
 #include "model/template.h"
+#include "model/template_shape.h"
 
 namespace patchbay {
 
@@ -13,8 +16,22 @@ namespace patchbay {
 /// shows `example`, a line of TOML with the key.
 bool CheckArgv(const TextList& list, std::string_view example, Reporter& reporter);
 
-/// Reports a variable that would choose the program or become part of the code that an interpreter
-/// runs, instead of being an argument. `compiled` contains one template for each item of the list.
+/// A variable whose value would determine which code runs.
+struct VariableInCode {
+  std::size_t argument = 0;  ///< index in the command
+  /// The program that would run the value as code; empty if the value is the program.
+  std::string_view runner = {};
+  bool takes_none = false;  ///< the program passes its arguments to a shell
+};
+
+/// Returns the first variable of a command that could become code, or none. The program itself has
+/// no variable. Behind an interpreter (sh, awk, python3, …), which can be any argument, a variable
+/// must be a whole argument, behind a literal script and not directly behind an option. Behind a
+/// program that passes its arguments to a shell (ssh, su, watch, …), there are no variables.
+std::optional<VariableInCode> FindVariableInCode(std::span<const TemplateShape> argv);
+
+/// Reports what FindVariableInCode finds. `compiled` contains one template for each item of the
+/// list.
 void CheckVariablesOfArgv(const TextList& list, std::span<const Template> compiled,
                           std::string_view example, Reporter& reporter);
 
