@@ -8,6 +8,7 @@
 #include "base/color.h"
 #include "base/fatal.h"
 #include "base/format.h"
+#include "cli/completion.h"
 #include "cli/version.h"
 #include "os/descriptors.h"
 
@@ -41,6 +42,9 @@ int RunVersion(const Arguments&, Streams streams) {
 std::span<const Command> Commands() { return kCommands; }
 
 int RunCommandLine(int argc, const char* const* argv, Streams streams) {
+  if (argc > 2 && argv[1] == std::string_view("__complete")) {
+    return RunComplete({argv + 2, argv + argc}, streams);
+  }
   auto parsed = ParseArguments(argc, argv, streams);
   if (const auto* code = std::get_if<ExitCode>(&parsed)) return *code;
   auto& arguments = std::get<Arguments>(parsed);

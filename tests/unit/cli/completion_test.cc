@@ -3,73 +3,95 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/format.h"
 #include "cli_support.h"
 
 namespace patchbay {
 namespace {
 
 using test::RunCli;
-using testing::HasSubstr;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
 
-class CompletionTest : public testing::TestWithParam<std::string> {};
+using Kind = Completion::Kind;
 
-TEST_P(CompletionTest, HasEveryCommandAndOption) {
-  const auto ran = RunCli({"completion", GetParam()});
-  EXPECT_EQ(ran.code, kOk);
-  EXPECT_EQ(ran.err, "");
-  const auto commands = DescribeCommandLine();
-  EXPECT_EQ(commands.size(), Commands().size() + 1);
-  for (const CommandInfo& command : commands) {
-    if (!command.name.empty()) {
-      // Its own section, from its name to the next one.
-      EXPECT_THAT(ran.out, HasSubstr("  " + command.name + "  ")) << "in the list of commands";
-    }
-    const bool is_fish = GetParam() == "fish";
-    const std::string name = command.name.empty() ? is_fish ? "''" : "\"\"" : command.name;
-    const auto begin =
-        ran.out.find(is_fish ? Format("case {}\n", name) : Format("    {})\n", name));
-    ASSERT_NE(begin, std::string::npos) << name;
-    const auto end = ran.out.find(is_fish ? "case " : ";;\n", begin + 5);
-    const std::string section = ran.out.substr(begin, end - begin);
-    EXPECT_FALSE(command.options.empty());
-    for (const OptionInfo& option : command.options) {
-      const std::string names =
-          option.short_name.empty() ? option.name : option.short_name + "," + option.name;
-      EXPECT_THAT(section, HasSubstr(Format("'  {} {}", names, option.value))) << name;
-    }
-    for (const OptionInfo& option : command.positionals) {
-      EXPECT_THAT(section, HasSubstr(Format("'  {} {}", option.name, option.value))) << name;
-    }
-  }
+const std::vector<CommandInfo> kCommands = {
+    {"", "", {{"-h", "--help", "", "print this help"}, {"", "--version", "", "print the version"}}},
+    {"check",
+     "check a file",
+     {{"-o", "--output", "table|json|yaml", "format"},
+      {"-c", "--config", "PATH", ""},
+      {"", "--host-root", "DIR", ""},
+      {"", "--strict", "", ""}},
+     {{.name = "file", .value = "FILE", .repeats = true}}},
+    {"allocate",
+     "show a response",
+     {{"-c", "--config", "PATH", ""}, {"", "--count", "N", ""}},
+     {{.name = "resource", .value = "RESOURCE"}, {.name = "id", .value = "ID", .repeats = true}}},
+    {"completion", "print a script", {}, {{.name = "shell", .value = "bash|zsh"}}},
+};
+
+/// Completes the last word. The resources of a configuration have its name in their own.
+Completion Of(std::vector<std::string> words) {
+  return Complete(std::move(words), kCommands, [](const std::string& config) {
+    return std::vector<std::string>{"a.com/" + config + "-1", "b.com/" + config + "-2"};
+  });
 }
 
-INSTANTIATE_TEST_SUITE_P(Shells, CompletionTest, testing::Values("bash", "zsh", "fish"),
-                         [](const auto& param) { return param.param; });
-
-TEST(Completion, QuotesTextForEachShell) {
-  const std::vector<CommandInfo> commands = {
-      {"x", "", {{.name = "--a", .value = "DIR", .help = "the kubelet's \\ `x` $HOME"}}}};
-  EXPECT_THAT(CompletionScript(Shell::kBash, commands),
-              HasSubstr(R"('  --a DIR  the kubelet'\''s \ `x` $HOME')"));
-  EXPECT_THAT(CompletionScript(Shell::kFish, commands),
-              HasSubstr(R"('  --a DIR  the kubelet\'s \\ `x` $HOME')"));
+/// Returns the words without their descriptions.
+std::vector<std::string> Words(std::vector<std::string> words) {
+  std::vector<std::string> found;
+  for (auto& [word, description] : Of(std::move(words)).words) found.push_back(word);
+  return found;
 }
 
-TEST(Completion, DescribesOptionsAsTheHelpDoes) {
-  for (const CommandInfo& command : DescribeCommandLine()) {
-    if (command.name != "devices") continue;
-    ASSERT_EQ(command.positionals.size(), 1U);
-    EXPECT_EQ(command.positionals[0].value, "RESOURCE");
-    bool found = false;
-    for (const OptionInfo& option : command.options) {
-      if (option.name != "--output") continue;
-      found = true;
-      EXPECT_EQ(option.short_name, "-o");
-      EXPECT_EQ(option.value, "table|json|yaml|name");
-    }
-    EXPECT_TRUE(found);
-  }
+TEST(Complete, CompletesCommandsAndOptions) {
+  EXPECT_THAT(Of({""}).words,
+              ElementsAre(Pair("check", "check a file"), Pair("allocate", "show a response"),
+                          Pair("completion", "print a script")));
+  EXPECT_THAT(Words({"c"}), ElementsAre("check", "completion"));
+  EXPECT_THAT(Of({"--v"}).words, ElementsAre(Pair("--version", "print the version")));
+  EXPECT_THAT(Words({"check", "-"}),
+              ElementsAre("--output", "--config", "--host-root", "--strict"));
+  EXPECT_THAT(Words({"check", "--h"}), ElementsAre("--host-root"));
+  EXPECT_THAT(Words({"chekc", "-"}), IsEmpty());
+  EXPECT_THAT(Words({}), IsEmpty());
+}
+
+TEST(Complete, CompletesTheValuesOfOptions) {
+  EXPECT_THAT(Words({"check", "--output", ""}), ElementsAre("table", "json", "yaml"));
+  EXPECT_THAT(Words({"check", "-o", "j"}), ElementsAre("json"));
+  EXPECT_THAT(Words({"check", "--output=y"}), ElementsAre("yaml"));
+  EXPECT_THAT(Words({"check", "--output", "=", "t"}), ElementsAre("table"));
+  EXPECT_THAT(Words({"check", "--output", "="}), ElementsAre("table", "json", "yaml"));
+  EXPECT_EQ(Of({"check", "--config", ""}).kind, Kind::kFiles);
+  EXPECT_EQ(Of({"check", "--host-root=/x"}).kind, Kind::kDirectories);
+  EXPECT_THAT(Words({"allocate", "--count", ""}), IsEmpty());
+  EXPECT_THAT(Words({"check", "--strict=", ""}), IsEmpty());
+}
+
+TEST(Complete, CompletesPositionalArguments) {
+  EXPECT_EQ(Of({"check", ""}).kind, Kind::kFiles);
+  EXPECT_EQ(Of({"check", "a", "--strict", "b"}).kind, Kind::kFiles) << "repeats";
+  EXPECT_THAT(Words({"completion", ""}), ElementsAre("bash", "zsh"));
+  EXPECT_EQ(Of({"completion", "bash", ""}).kind, Kind::kWords);
+  EXPECT_THAT(Words({"completion", "bash", ""}), IsEmpty()) << "only one";
+  EXPECT_THAT(Words({"allocate", "a.com/-1", ""}), IsEmpty()) << "an ID is not known";
+}
+
+TEST(Complete, CompletesResourcesOfTheConfiguration) {
+  EXPECT_THAT(Words({"allocate", ""}), ElementsAre("a.com/-1", "b.com/-2"));
+  EXPECT_THAT(Words({"allocate", "b"}), ElementsAre("b.com/-2"));
+  EXPECT_THAT(Words({"allocate", "-c", "x", ""}), ElementsAre("a.com/x-1", "b.com/x-2"));
+  EXPECT_THAT(Words({"allocate", "--config=x", "a"}), ElementsAre("a.com/x-1"));
+  EXPECT_THAT(Words({"allocate", "--config", "=", "x", "a"}), ElementsAre("a.com/x-1"));
+}
+
+TEST(CompletionCommand, PrintsTheKindAndTheWords) {
+  EXPECT_EQ(RunCli({"__complete", "completion", ""}).out, "words\nbash\nzsh\nfish\n");
+  EXPECT_EQ(RunCli({"__complete", "check", "x"}).out, "files\n");
+  EXPECT_EQ(RunCli({"__complete", "run", "--host-root", ""}).out, "directories\n");
+  EXPECT_EQ(RunCli({"__complete", "versio"}).out, "words\nversion\tprint the version\n");
 }
 
 }  // namespace
