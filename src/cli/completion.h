@@ -14,7 +14,7 @@ namespace patchbay {
 /// Returns the script with which a shell completes command lines. It asks `patchbay __complete`.
 std::string_view CompletionScript(Shell shell);
 
-/// What can stand in place of the last word of a command line.
+/// The possible last words of a command line.
 struct Completion {
   enum class Kind { kWords, kFiles, kDirectories };
 
