@@ -1,10 +1,6 @@
-// CLI11 reports errors in its own words, which name no alternatives and do not match the help. Its
-// exceptions have a kind and a text. Everything else is taken from the state of the options: which
-// are missing, which were given twice, which words were left over. Only the texts of our own
-// validators are kept; CLI11 puts the name of the option in front of them.
-//
-// Suggestions are made by meaning first, from the tables below, which contain what people type who
-// know kubectl and other tools, and then by spelling.
+// CLI11 reports errors in its own words. Only words that are left over, unknown commands and empty
+// values get a text of ours, which suggests what is meant: first by meaning, from the tables below,
+// which contain what people type who know kubectl and other tools, and then by spelling.
 
 #include "cli/usage_error.h"
 
@@ -128,62 +124,6 @@ std::string WithUsage(const std::string& text, const CLI::App& command) {
   return Format("{}; usage: {}", text, UsageLine(command));
 }
 
-std::string MissingText(const CLI::App& command) {
-  std::vector<std::string> missing;
-  for (const CLI::Option* option : OptionsOf(command)) {
-    if (!option->get_required() || option->count() > 0) continue;
-    missing.push_back(NameOf(*option));
-  }
-  if (missing.empty()) return WithUsage("an argument is missing", command);
-  return WithUsage(Format("{} needs {}", command.get_name(), Join(missing)), command);
-}
-
-/// Returns the option that the text of an exception begins with, or null.
-const CLI::Option* SubjectOf(const CLI::App& command, std::string_view text) {
-  constexpr std::string_view kConversion = "Could not convert: ";
-  if (text.starts_with(kConversion)) text.remove_prefix(kConversion.size());
-  const CLI::Option* subject = nullptr;
-  for (const CLI::Option* option : OptionsOf(command)) {
-    const std::string name = option->get_name();
-    const bool is_it = text.starts_with(name) && text.size() > name.size() &&
-                       (text[name.size()] == ':' || text[name.size()] == ' ');
-    if (is_it) subject = option;
-  }
-  return subject;
-}
-
-std::string CountText(const CLI::App& command, std::string_view text) {
-  const CLI::Option* option = SubjectOf(command, text);
-  if (option == nullptr) return WithUsage("an option has too many or too few values", command);
-  const auto max_values = static_cast<std::size_t>(std::max(option->get_items_expected_max(), 1));
-  if (option->count() > max_values)
-    return Format("{} is given twice; give it once", NameOf(*option));
-  return Format("{0} needs a value: {0} {1}", NameOf(*option), option->get_type_name());
-}
-
-std::string ValueText(const CLI::App& command, std::string_view text) {
-  const CLI::Option* option = SubjectOf(command, text);
-  if (option == nullptr) return WithUsage("an argument is invalid", command);
-  if (option->get_items_expected_max() == 0) {
-    return Format("{} does not take a value", NameOf(*option));
-  }
-  const auto colon = text.find(": ");
-  return Format("{}: {}", NameOf(*option), text.substr(std::min(colon + 2, text.size())));
-}
-
-std::string ExcludesText(const CLI::App& command) {
-  for (const CLI::Option* option : OptionsOf(command)) {
-    for (const CLI::Option* other : option->get_excludes()) {
-      if (option->count() == 0 || other->count() == 0) continue;
-      // Each of the two excludes the other.
-      const bool swap = option->get_positional();
-      return Format("{} cannot be combined with {}", NameOf(swap ? *other : *option),
-                    NameOf(swap ? *option : *other));
-    }
-  }
-  return WithUsage("these options cannot be combined", command);
-}
-
 /// Returns what is probably meant by an option that the command does not have, or "".
 std::string MeantOption(const CLI::App& command, std::string_view word) {
   const bool is_long = word.starts_with("--");
@@ -289,18 +229,12 @@ std::string UsageLine(const CLI::App& command) {
 }
 
 std::string UsageErrorText(const CLI::App& command, const CLI::ParseError& error) {
-  const std::string_view text = error.what();
-  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
-    case CLI::ExitCodes::RequiredError:
-      // An unknown option is the more likely error: it may have been meant as the missing one.
-      return HasUnknownOption(command) ? ExtraText(command) : MissingText(command);
-    case CLI::ExitCodes::ExtrasError: return ExtraText(command);
-    case CLI::ExitCodes::ArgumentMismatch: return CountText(command, text);
-    case CLI::ExitCodes::ValidationError:
-    case CLI::ExitCodes::ConversionError: return ValueText(command, text);
-    case CLI::ExitCodes::ExcludesError: return ExcludesText(command);
-    default: return WithUsage("the command line is invalid", command);
+  // An unknown option is a more likely error than a missing one, for which it may have been meant.
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr || HasUnknownOption(command)) {
+    return ExtraText(command);
   }
+  const bool is_value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr;
+  return is_value ? error.what() : WithUsage(error.what(), command);
 }
 
 std::string EmptyValueText(const CLI::App& command) {

@@ -12,10 +12,10 @@ namespace patchbay {
 /// Returns the usage line of a command: "patchbay diff OLD NEW".
 std::string UsageLine(const CLI::App& command);
 
-/// Returns the error of a command line that CLI11 could not parse, in the words of Patchbay and
-/// with a correction if there is one. `command` is the command in the state in which parsing
-/// failed. The text is not escaped. Pure, except that it checks whether a word is the name of a
-/// file.
+/// Returns the error of a command line that CLI11 could not parse, in the words of CLI11, or with
+/// what is probably meant by an unknown option. `command` is the command in the state in which
+/// parsing failed. The text is not escaped. Pure, except that it checks whether a word is the name
+/// of a file.
 std::string UsageErrorText(const CLI::App& command, const CLI::ParseError& error);
 
 /// Returns the error of an option or argument with an empty value, which none can have, or "".

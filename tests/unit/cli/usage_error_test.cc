@@ -7,25 +7,6 @@
 namespace patchbay {
 namespace {
 
-TEST(UsageError, HasATextForEveryKindOfError) {
-  CLI::App command("", "check");
-  const std::string usage = "; usage: patchbay check [OPTIONS]";
-  EXPECT_EQ(UsageErrorText(command, CLI::FileError("their words")),
-            "the command line is invalid" + usage);
-  EXPECT_EQ(UsageErrorText(command, CLI::RequiredError("their words")),
-            "an argument is missing" + usage);
-  EXPECT_EQ(UsageErrorText(command, CLI::ArgumentMismatch("their words")),
-            "an option has too many or too few values" + usage);
-  EXPECT_EQ(UsageErrorText(command, CLI::ValidationError("their", "words")),
-            "an argument is invalid" + usage);
-  EXPECT_EQ(UsageErrorText(command, CLI::ConversionError("their words")),
-            "an argument is invalid" + usage);
-  EXPECT_EQ(UsageErrorText(command, CLI::ExcludesError("their", "words")),
-            "these options cannot be combined" + usage);
-  EXPECT_EQ(UsageErrorText(command, CLI::ExtrasError({"their"})),
-            "unexpected argument \"\"" + usage);
-}
-
 TEST(UsageError, ListsTheArgumentsOfACommand) {
   CLI::App command("", "x");
   std::string text;
