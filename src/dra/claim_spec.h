@@ -32,9 +32,9 @@ struct ClaimSpec {
 
 /// Returns the file and the record of a claim. `responses` has the response of Allocate to the
 /// units of each request of the plan. The name of a device has the UID of the claim and a hash of
-/// what it means, so it never gets another meaning. Fails with kInvalid if the parameters of the
-/// claim set a variable that the resource sets, if a container cannot have two of its requests, or
-/// if the file would be too large.
+/// what it means, because a runtime may cache devices by name: it never gets another meaning. Fails
+/// with kInvalid if the parameters of the claim set a variable that the resource sets, if a
+/// container cannot have two of its requests, or if the file would be too large.
 Result<ClaimSpec> MakeClaimSpec(std::string_view driver, PreparedClaim plan,
                                 std::span<const ContainerResponse> responses);
 

@@ -25,8 +25,8 @@ struct PoolHealth {
   bool operator==(const PoolHealth&) const = default;
 };
 
-/// The health of all devices of a driver. The kubelet regards devices that are not in it as
-/// unknown after a time.
+/// The health of all devices of a driver. The kubelet regards devices that are not in it, or whose
+/// time is 30 seconds old by its own clock, as unknown.
 using HealthList = std::vector<PoolHealth>;
 
 /// The maximum length of a message in bytes; the kubelet truncates longer ones.
