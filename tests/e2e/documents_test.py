@@ -208,7 +208,7 @@ class Documents(support.TestCase):
     def test_quoted_log_messages_exist(self):
         source = "".join(p.read_text() for p in sorted((SOURCE / "src").rglob("*.cc")))
         source = re.sub(r'"\s*\n\s*"', "", source)
-        texts = re.findall(r"the log: \*([^*]+)\*", (SOURCE / "docs/troubleshooting.md").read_text())
+        texts = re.findall(r"the log: \*([^*]+)\*", (SOURCE / "docs/operations.md").read_text())
         self.assertGreater(len(texts), 1)
         for text in texts:
             with self.subTest(text=text):
@@ -302,7 +302,7 @@ class Sessions(support.TestCase):
                                    "first-pod.yaml": "".join(b.text for b in blocks(page, "yaml"))},
             "dra.md": {"patchbay.toml": toml[0] if toml else ""},
             "reload.md": dict(zip(("old.toml", "new.toml"), toml)),
-            "operating.md": {"old.toml": configuration, "new.toml": configuration},
+            "operations.md": {"old.toml": configuration, "new.toml": configuration},
             "deploy.md": {"patchbay.toml": configuration,
                           "kustomization.yaml": next((b.text for b in blocks(page, "yaml")
                                                       if "kind: Kustomization" in b.text), "")},
