@@ -25,6 +25,13 @@ class DraStatusOfDaemon : public Dra {
   bool AwaitSeries(const char* name, double value, const std::string& labels = kSerialLabel) {
     return daemon_->AwaitMetric(Format("{}{{{}}}", name, labels), value);
   }
+  /// Waits for this number of successful writes of slices. If a change is seen in two steps, there
+  /// is one more.
+  bool AwaitWrites(double count) {
+    return daemon_->AwaitMetricAtLeast(
+        Format("patchbay_resource_slice_writes_total{{{},result=\"success\"}}", kSerialLabel),
+        count);
+  }
   /// Starts the daemon with the PodResources API of the plugin side.
   bool StartWithPods() {
     StartWith(kDraSerial);
@@ -59,8 +66,7 @@ TEST_F(DraStatusOfDaemon, MetricsHaveSlicesRequestsAndClaims) {
   EXPECT_TRUE(
       daemon_->AwaitMetricAtLeast("patchbay_api_requests_total{code=\"201\",verb=\"create\"}", 1));
   EXPECT_TRUE(AwaitSeries("patchbay_resource_slices", 1));
-  EXPECT_TRUE(AwaitSeries("patchbay_resource_slice_writes_total", 1,
-                          Format("{},result=\"success\"", kSerialLabel)));
+  EXPECT_TRUE(AwaitWrites(1));
   EXPECT_TRUE(AwaitSeries("patchbay_prepared_claims", 0));
   CreateClass();
   const SimClaim claim = CreateClaim("one");
@@ -99,8 +105,7 @@ TEST_F(DraStatusOfDaemon, StatusHasSlicesTaintsAndClaims) {
       [&] { return Published().size() == 2 && Published()[0].ends_with(" NoExecute"); },
       kPatience));
   ASSERT_TRUE(AwaitSeries("patchbay_prepared_claims", 1));
-  ASSERT_TRUE(AwaitSeries("patchbay_resource_slice_writes_total", 2,
-                          Format("{},result=\"success\"", kSerialLabel)));
+  ASSERT_TRUE(AwaitWrites(2));
   const Json status = StatusJson();
   EXPECT_EQ(status["dra"]["driver"], kDraDriver);
   EXPECT_EQ(status["dra"]["registered"], true);
@@ -227,8 +232,7 @@ TEST_F(DraStatusOfDaemon, ADeviceThatVanishedBeforeAStartIsInUseAndUnhealthy) {
       << daemon_->Get("/metrics").body;
   EXPECT_TRUE(AwaitHealth({SimHealth::kUnhealthy, SimHealth::kHealthy}));
   EXPECT_TRUE(server_->Await([&] { return Published().at(0).ends_with(" NoExecute"); }, kPatience));
-  EXPECT_TRUE(AwaitSeries("patchbay_resource_slice_writes_total", 1,
-                          Format("{},result=\"success\"", kSerialLabel)));
+  EXPECT_TRUE(AwaitWrites(1));
   EXPECT_EQ(StatusJson()["resources"][0]["dra"]["taints"],
             Json({{"ttyUSB0", "patchbay.dev/gone:NoExecute"}}));
   ASSERT_TRUE(kubelet_->UnprepareClaims("uid"));
