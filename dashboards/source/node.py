@@ -43,7 +43,7 @@ GLANCE = [
          f"min(max by (cluster) (patchbay_kubelet_up{{{NODE}}}))", steps=BAD_IF_ZERO, spark=False,
          values=UP_OR_DOWN),
     stat("PodResources API", "Whether the kubelet reports which pods use which devices. While it is "
-         "down, the panels show the last known device usage; see docs/holders.md.",
+         "down, the panels show the last known device usage; see docs/metrics.md.",
          f"min(max by (cluster) (patchbay_pod_resources_up{{{NODE}}}))", steps=BAD_IF_ZERO,
          spark=False, values=UP_OR_DOWN),
     stat("Configuration", "Whether the latest configuration is valid. If it is invalid, the last "
