@@ -292,10 +292,10 @@ class Manifests(support.TestCase):
                 "sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node"}])
 
     def test_documented_overlays_build(self):
-        """The overlay of docs/deploy.md, with this tree instead of a release."""
-        text = (support.SOURCE / "docs/deploy.md").read_text()
-        whole, *blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-        # The others configure the nodes of a distribution.
+        """The overlay of docs/deploy.md, with this tree instead of a release, and the fields that are added to it."""
+        text = (support.SOURCE / "docs/deploy.md").read_text() + (support.SOURCE / "docs/openshift.md").read_text()
+        blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        whole, = (block for block in blocks if "kind: Kustomization" in block)
         fields = [block for block in blocks if block.startswith(("images:", "patches:"))]
         self.assertEqual(len(fields), 3)
         (self.dir / "patchbay.toml").write_text(support.resource("example.com/own", "count = 1"))
