@@ -12,17 +12,66 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Stops the parser before more memory is used.
-struct JsonLimitError {
-  std::string message;
-};
-
 /// Returns where the parser stopped, from the number of bytes that it has read.
 std::string JsonPosition(std::string_view text, std::size_t bytes_read) {
   const std::string_view before = text.substr(0, std::max<std::size_t>(bytes_read, 1) - 1);
   return Format("line {}, column {}", std::ranges::count(before, '\n') + 1,
                 before.size() - (before.rfind('\n') + 1) + 1);
 }
+
+/// Reads a text without keeping it, and finds what is wrong with it. Json::parse with a callback
+/// could do both at once, but looks at all members of an array again after each object in it.
+class Checker final : public nlohmann::json_sax<Json> {
+ public:
+  Checker(std::string_view text, const JsonLimits& limits) : text_(text), limits_(limits) {}
+
+  const std::string& problem() const { return problem_; }
+
+  bool null() override { return Count(); }
+  bool boolean(bool) override { return Count(); }
+  bool number_integer(number_integer_t) override { return Count(); }
+  bool number_unsigned(number_unsigned_t) override { return Count(); }
+  bool number_float(number_float_t, const string_t&) override { return Count(); }
+  bool string(string_t&) override { return Count(); }
+  bool binary(binary_t&) override { return Count(); }
+  bool key(string_t&) override { return Count(); }
+  bool start_object(std::size_t) override { return Open(); }
+  bool start_array(std::size_t) override { return Open(); }
+  bool end_object() override { return Close(); }
+  bool end_array() override { return Close(); }
+  bool parse_error(std::size_t position, const std::string&,
+                   const Json::exception& error) override {
+    const bool is_syntax = dynamic_cast<const Json::parse_error*>(&error) != nullptr;
+    if (!is_syntax) return Refuse("has a number that is too large");
+    const std::string where = JsonPosition(text_, position);
+    if (position > text_.size()) return Refuse(Format("ends at {}, before the JSON does", where));
+    return Refuse(Format("is not valid {} at {}", IsUtf8(text_) ? "JSON" : "UTF-8", where));
+  }
+
+ private:
+  bool Refuse(std::string problem) {
+    problem_ = std::move(problem);
+    return false;
+  }
+  bool Count() {
+    return ++values_ <= limits_.values || Refuse(Format("has more than {} values", limits_.values));
+  }
+  bool Open() {
+    return ++depth_ <= limits_.depth
+               ? Count()
+               : Refuse(Format("is nested deeper than {} levels", limits_.depth));
+  }
+  bool Close() {
+    --depth_;
+    return true;
+  }
+
+  const std::string_view text_;
+  const JsonLimits& limits_;
+  std::size_t values_ = 0;
+  std::size_t depth_ = 0;
+  std::string problem_;
+};
 
 /// Returns the member, or null if it is absent or null.
 const Json* FindJsonMember(const Json& object, const char* key) {
@@ -45,32 +94,9 @@ Result<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
     return Fail(ErrorKind::kInvalid, Format("has a NUL byte at {}", JsonPosition(text, nul + 1)));
   }
-  std::size_t values = 0;
-  const auto check = [&](int depth, Json::parse_event_t event, const Json&) {
-    using Event = Json::parse_event_t;
-    const bool opens = event == Event::object_start || event == Event::array_start;
-    if (opens && static_cast<std::size_t>(depth) >= limits.depth) {
-      throw JsonLimitError{Format("is nested deeper than {} levels", limits.depth)};
-    }
-    if (event != Event::object_end && event != Event::array_end && ++values > limits.values) {
-      throw JsonLimitError{Format("has more than {} values", limits.values)};
-    }
-    return true;
-  };
-  try {
-    return Json::parse(text, check);
-  } catch (const JsonLimitError& error) {
-    return Fail(ErrorKind::kInvalid, error.message);
-  } catch (const Json::parse_error& error) {
-    const std::string where = JsonPosition(text, error.byte);
-    if (error.byte > text.size()) {
-      return Fail(ErrorKind::kInvalid, Format("ends at {}, before the JSON does", where));
-    }
-    return Fail(ErrorKind::kInvalid,
-                Format("is not valid {} at {}", IsUtf8(text) ? "JSON" : "UTF-8", where));
-  } catch (const Json::exception&) {
-    return Fail(ErrorKind::kInvalid, "has a number that is too large");
-  }
+  Checker checker(text, limits);
+  if (!Json::sax_parse(text, &checker)) return Fail(ErrorKind::kInvalid, checker.problem());
+  return Json::parse(text);
 }
 
 Result<std::string> TextMember(const Json& object, const char* key, std::size_t max_bytes) {

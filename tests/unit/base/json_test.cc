@@ -72,6 +72,15 @@ TEST(ParseJson, EnforcesItsLimits) {
   EXPECT_TRUE(ParseJson("\"" + std::string(1'000, '[') + "\""));
 }
 
+/// Looking at all objects again for each of them would take minutes.
+TEST(ParseJson, ReadsAListOfManyObjects) {
+  std::string text = "[{}";
+  for (int i = 1; i < 499'000; ++i) text += ",{}";
+  const auto parsed = ParseJson(text + "]");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->size(), 499'000u);
+}
+
 TEST(JsonMember, HasADefaultIfItIsAbsentOrNull) {
   const auto object = nlohmann::json::parse(R"({"null":null})");
   for (const char* key : {"null", "absent"}) {
