@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "support/sanitizer.h"
 #include "support/temp_tree.h"
 #include "unit/discovery/specs.h"
 
@@ -189,7 +190,7 @@ TEST_F(DeviceReuseTest, AfterAnyChangesExactlyEqualDevicesAreTheListedObjects) {
     for (const char* directory : {"dev/a", "dev/b", "dev/c"}) tree.Dir(directory);
     Scans scans(tree.path(), matches);
     Discovery last = scans.Next();
-    for (int round = 0; round < 150; ++round) {
+    for (int round = 0; round < test::Cases(150); ++round) {
       for (unsigned i = random() % 3; i > 0; --i) ChangeOne(tree, random);
       const Discovery expected = scans.WithCopies();
       const Discovery found = scans.Next();
@@ -206,7 +207,7 @@ TEST_F(DeviceReuseTest, AfterAnyChangesExactlyEqualDevicesAreTheListedObjects) {
       last = found;
     }
   }
-  EXPECT_GT(reused, 1000u) << "the trees have too few devices for a meaningful test";
+  EXPECT_GT(reused, static_cast<std::size_t>(test::Cases(1000))) << "the trees have too few devices for a meaningful test";
 }
 
 }  // namespace
