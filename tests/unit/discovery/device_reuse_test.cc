@@ -207,7 +207,8 @@ TEST_F(DeviceReuseTest, AfterAnyChangesExactlyEqualDevicesAreTheListedObjects) {
       last = found;
     }
   }
-  EXPECT_GT(reused, static_cast<std::size_t>(test::Cases(1000))) << "the trees have too few devices for a meaningful test";
+  EXPECT_GT(reused, static_cast<std::size_t>(test::Cases(1000)))
+      << "the trees have too few devices for a meaningful test";
 }
 
 }  // namespace
