@@ -137,18 +137,24 @@ std::size_t WireBytes(const Snapshot& snapshot, std::size_t count) {
 }
 
 TEST(ListMessage, CountsTheBytesOfTopology) {
-  for (const std::vector<int>& nodes : {std::vector{0}, {63}, {0, 1}, {5, 0, 0, 63, 1}}) {
-    for (const std::size_t id_bytes : {6, 63}) {
-      Snapshot snapshot = OnNumaNodes(Devices(200'000, 1, id_bytes), nodes);
-      for (std::size_t i = 0; i < snapshot.devices.size(); i += 3) {
-        snapshot.devices[i].health = Health::kUnhealthy;
-      }
-      const std::size_t fit = UnitsThatFit(snapshot);
-      ASSERT_LT(fit, snapshot.devices.size());
-      EXPECT_LE(WireBytes(snapshot, fit), kMaxListBytes);
-      EXPECT_GT(WireBytes(snapshot, fit + 1), kMaxListBytes) << "one more would have fit";
-      EXPECT_EQ(ListMessage(snapshot).ByteSizeLong(), WireBytes(snapshot, fit));
+  const struct {
+    std::vector<int> nodes;
+    std::size_t devices, id_bytes;
+  } lists[] = {{{0}, 200'000, 6},
+               {{5, 0, 0, 63, 1}, 200'000, 6},
+               {{63}, 60'000, 63},
+               {{0, 1}, 60'000, 63},
+               {{5, 0, 0, 63, 1}, 60'000, 63}};
+  for (const auto& list : lists) {
+    Snapshot snapshot = OnNumaNodes(Devices(list.devices, 1, list.id_bytes), list.nodes);
+    for (std::size_t i = 0; i < snapshot.devices.size(); i += 3) {
+      snapshot.devices[i].health = Health::kUnhealthy;
     }
+    const std::size_t fit = UnitsThatFit(snapshot);
+    ASSERT_LT(fit, snapshot.devices.size());
+    EXPECT_LE(WireBytes(snapshot, fit), kMaxListBytes);
+    EXPECT_GT(WireBytes(snapshot, fit + 1), kMaxListBytes) << "one more would have fit";
+    EXPECT_EQ(ListMessage(snapshot).ByteSizeLong(), WireBytes(snapshot, fit));
   }
 }
 
