@@ -115,7 +115,8 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   std::map<std::string_view, std::string_view> reasons;  // by the path that was rejected
   for (const Rejection& rejection : rejected_) reasons.emplace(rejection.path, rejection.detail);
   const auto keep_vanished = [&](Tracked& old, const std::string& why = "") {
-    const bool may_exist = discovery.is_cut || IsOutOfSight(*spec_, *old.device, rejected_);
+    const bool may_exist =
+        why.empty() && (discovery.is_cut || IsOutOfSight(*spec_, *old.device, rejected_));
     if (!old.is_missing() && !may_exist) {
       if (old.problem == nullptr) old.problem = std::make_unique<Problem>();
       old.problem->vanished_at = now;
@@ -138,7 +139,9 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
     while (old != tracked_.end() && IdLess(old->device->id, device.id)) keep_vanished(*old++);
     const bool known = old != tracked_.end() && old->device->id == device.id;
     const bool same = known && (old->device == found || *old->device == device);
-    auto problem = same && !is_respecified ? std::nullopt : trial.ProblemWith(device);
+    // A listed device that is missing can be one that an earlier trial rejected.
+    const bool is_accepted = same && !is_respecified && !old->is_missing();
+    auto problem = is_accepted ? std::nullopt : trial.ProblemWith(device);
     if (problem) {
       if (known) keep_vanished(*old, problem->detail);
       problems.push_back(std::move(*problem));

@@ -660,6 +660,36 @@ TEST_F(InventoryTest, NewEntryRejectsDevicesItCannotAllocate) {
   EXPECT_THAT(Rejected(inventory_.snapshot()->rejected), ElementsAre("missing_variable /dev/b"));
 }
 
+TEST_F(InventoryTest, NewEntryRejectsADeviceInUseInEveryScan) {
+  const auto scan = [] { return Found({Made("a", 0, {{"card", "1"}}), Made("b")}); };
+  Advance(inventory_, scan(), start_);
+  inventory_.SetHeld({"b"});
+  inventory_.SetSpec(Spec([](ResourceSpec& spec) {
+                       spec.env.emplace_back(MakeTemplate("CARD"), MakeTemplate("{card}"));
+                     }),
+                     false);
+  for (int i = 0; i < 3; ++i) {
+    Advance(inventory_, scan(), start_ + seconds(i));
+    EXPECT_THAT(Listed(), ElementsAre("a", "b!")) << i;
+    EXPECT_THAT(Rejected(inventory_.snapshot()->rejected), ElementsAre("missing_variable /dev/b"));
+  }
+  inventory_.SetHeld({});
+  Advance(inventory_, scan(), start_ + seconds(3));
+  EXPECT_THAT(Listed(), ElementsAre("a"));
+}
+
+TEST_F(InventoryTest, NewEntryRejectsDevicesAlsoInAScanThatIsCutOff) {
+  Advance(inventory_, Found({Made("a", 0, {{"card", "1"}}), Made("b")}), start_);
+  inventory_.SetSpec(Spec([](ResourceSpec& spec) {
+                       spec.env.emplace_back(MakeTemplate("CARD"), MakeTemplate("{card}"));
+                     }),
+                     false);
+  Discovery cut = Found({Made("a", 0, {{"card", "1"}}), Made("b")});
+  cut.is_cut = true;
+  Advance(inventory_, std::move(cut), start_);
+  EXPECT_THAT(Listed(), ElementsAre("a"));
+}
+
 TEST_F(InventoryTest, NewEntryKeepsUnchangedDevices) {
   Advance(inventory_, Found({Made("a")}), start_);
   const auto before = inventory_.snapshot();
