@@ -249,11 +249,8 @@ void ClaimPreparer::Reply(const Run& run, Caller caller, Answer answer) {
         run.action == Action::kPrepare ? "preparing a claim failed" : "releasing a claim failed",
         {{"claim", ClaimName(run.claim)}, {"reason", message}});
   }
-  ClaimEnd end{run.action, run.pools, answer.has_value(), loop_.Now() - caller.began};
-  if (answer) {
-    for (const PreparedRequest& request : *answer) end.pools.insert(request.devices.front().pool);
-  }
-  dependencies_.on_claim_end(end);
+  dependencies_.on_claim_end(
+      {run.action, run.pools, answer.has_value(), loop_.Now() - caller.began});
   Call& call = *caller.call;
   call.answers.insert_or_assign(run.claim.uid, std::move(answer));
   if (call.answers.size() == call.claims.size()) call.done(std::move(call.answers));

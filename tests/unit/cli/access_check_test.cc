@@ -56,6 +56,8 @@ TEST(NamesLike, ReturnsNamesWithThePrefixOfThePattern) {
   using testing::ElementsAre;
   EXPECT_THAT(NamesLike("ttys*", entries), ElementsAre("ttyS0", "ttyS1", "ttyS2"));
   EXPECT_THAT(NamesLike("loopp[0-9]", entries), ElementsAre("loop-control", "loop0"));
+  EXPECT_THAT(NamesLike("looppp*", entries), ElementsAre("loop-control", "loop0"));
+  EXPECT_THAT(NamesLike("loopppp*", entries), testing::IsEmpty()) << "three wrong characters";
   EXPECT_THAT(NamesLike("ttyUSB*", entries), testing::IsEmpty()) << "no misspelling of ttyS";
   EXPECT_THAT(NamesLike("n?", entries), testing::IsEmpty());
   EXPECT_THAT(NamesLike("*", entries), testing::IsEmpty());

@@ -265,7 +265,7 @@ TEST(FormsTest, PoolsHaveValidAndDistinctNames) {
     return HelmOf(text, ForeignProgram::kGenericDevicePlugin);
   };
   const std::string helm =
-      pods({"nodeSelector: {z/gpu: 'true'}", "nodeSelector: {a: Intel_Arc-A770-16GB}",
+      pods({"nodeSelector: {disk: ssd, z/gpu: 'true'}", "nodeSelector: {a: Intel_Arc-A770-16GB}",
             "nodeSelector: {b: Intel_Arc-A770-16GB}", "nodeSelector: {c: '__'}",
             "affinity: {nodeAffinity: {x: y}}", "restartPolicy: Always"});
   std::string names;
@@ -283,6 +283,19 @@ TEST(FormsTest, PoolsHaveValidAndDistinctNames) {
             "254 the pods of the plugin have more than 50 choices of nodes");
   EXPECT_THAT(pods({"nodeSelector: {a: b}", "nodeSelector: {a: '{{ .Values.b }}'}"}),
               testing::StartsWith("8 the nodes of a pool are not known: {\"a\": "));
+}
+
+TEST(FormsTest, LocatesErrorsInTheTextsOfPools) {
+  std::string text;
+  for (const char* node : {"a", "b"}) {
+    text += "kind: Pod\nspec:\n  nodeSelector: {n: " + std::string(node) +
+            "}\n  containers:\n  - image: generic-device-plugin:0.2.0\n    args:\n"
+            "    - --device\n    - |\n      name: x\n"
+            "      groups: [{paths: [{path: /dev/x0}]}]\n      color: red\n---\n";
+  }
+  EXPECT_THAT(HelmOf(text, ForeignProgram::kGenericDevicePlugin),
+              testing::StartsWith("11 unknown key `color`; generic-device-plugin ignores it\n"
+                                  "23 unknown key `color`; generic-device-plugin ignores it\n"));
 }
 
 TEST(FormsTest, CutsLongUnsupportedPartsOff) {

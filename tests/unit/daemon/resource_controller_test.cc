@@ -38,7 +38,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
         watch_.get(),
         probes_,
         ResourcePlugin::Dependencies{loop_, servers_, test::StartRpc(), log_,
-                                     AllocationHost{HostRoot(), ""}, tree_.path("kubelet"),
+                                     AllocationHost{HostRoot(), "node-1"}, tree_.path("kubelet"),
                                      "00000000", servers_made_, kubelet_identity_},
         {},
         nullptr,
@@ -155,6 +155,25 @@ TEST_F(ResourceControllerTest, ScansLessOftenDuringEventBursts) {
   const int before = observed_.scans();
   loop_.Advance(minutes(1));
   EXPECT_LE(observed_.scans(), before + 1);
+}
+
+/// A resource whose CDI devices have the name of the node. A name with a slash would be invalid.
+class NodeNameTest : public ResourceControllerTest {
+ protected:
+  NodeNameTest() : ResourceControllerTest(Named()) {}
+
+  static ResourceSpec Named() {
+    ResourceSpec spec = test::Resource({test::PathMatch({"/dev/*"}, NodeType::kFile)});
+    spec.cdi_devices = {test::MakeTemplate("example.com/card={node_name}")};
+    return spec;
+  }
+};
+
+TEST_F(NodeNameTest, TemplatesOfDevicesAreCheckedWithTheNodeName) {
+  tree_.File("dev/a");
+  controller_->Scan();
+  AwaitScans(1);
+  EXPECT_THAT(Listed(), ElementsAre("a"));
 }
 
 /// A resource with a command that takes more than a second.

@@ -160,6 +160,13 @@ TEST_F(UdevPropertiesTest, DatabaseCannotOverrideKernelProperties) {
                                      Pair("MINOR", "7"), Pair("SUBSYSTEM", "x")));
 }
 
+TEST_F(UdevPropertiesTest, UeventFileCannotOverrideFacts) {
+  fake_.Device(kCard, {.subsystem = "x",
+                       .uevent = {{"DRIVER", "vfio-pci"}, {"IFINDEX", "7"}, {"TYPE", "0/0/0"}}});
+  EXPECT_THAT(Of(kCard), ElementsAre(Pair("DEVPATH", kCard + 4), Pair("SUBSYSTEM", "x"),
+                                     Pair("TYPE", "0/0/0")));
+}
+
 TEST_F(UdevPropertiesTest, MissingDeviceIsAnError) {
   const UdevProperties properties(HostRoot(tree_.path()));
   const auto error = [&](const char* path) {

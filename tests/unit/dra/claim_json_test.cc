@@ -104,6 +104,14 @@ TEST(ParseClaim, FindsTolerationsOfUnhealthyDevices) {
   }
 }
 
+TEST(ParseClaim, ReadsSixtyFourTolerations) {
+  json claim = Claim();
+  json& tolerations = Devices(claim)["results"][0]["tolerations"];
+  tolerations = json(63, json::object());
+  tolerations.push_back({{"operator", "Exists"}});
+  EXPECT_TRUE(Parse(claim).value().devices[0].tolerates_unhealthy);
+}
+
 TEST(ParseClaim, ReadsParametersWithThoseOfTheClaimLast) {
   json claim = Claim();
   const auto config = [](const char* source, const char* driver, const char* value) {

@@ -197,6 +197,28 @@ TEST_F(HealthStreamTest, RejectsStreamsBeyondTheLimit) {
   EXPECT_THAT(next.Read(), ElementsAre("pool/b 1 "));
 }
 
+TEST_F(HealthStreamTest, RejectsALargeRequest) {
+  Start(HealthOf("a"));
+  ::v1::NodeWatchResourcesRequest request;
+  const auto add_field = [&](std::size_t bytes) {
+    auto* const fields = request.GetReflection()->MutableUnknownFields(&request);
+    fields->AddLengthDelimited(9, std::string(bytes, 'x'));
+  };
+  const auto stub = test::ConnectToDriver<::v1::DRAResourceHealth>(server_->socket());
+  const auto read = [&] {
+    const auto context = test::DraContext();
+    const auto stream = stub->NodeWatchResources(context.get(), request);
+    ::v1::NodeWatchResourcesResponse list;
+    const bool has_list = stream->Read(&list);
+    if (has_list) context->TryCancel();
+    return std::pair(has_list, stream->Finish().error_code());
+  };
+  add_field(200 * 1024);
+  EXPECT_EQ(read(), std::pair(true, grpc::StatusCode::CANCELLED)) << "of a later version";
+  add_field(100 * 1024);
+  EXPECT_EQ(read(), std::pair(false, grpc::StatusCode::RESOURCE_EXHAUSTED));
+}
+
 TEST_F(HealthStreamTest, EndsWithTheServer) {
   Start(HealthOf("a"));
   ClientV1 client(server_->socket());

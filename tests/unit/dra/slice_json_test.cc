@@ -211,6 +211,7 @@ TEST(ParseSlice, NoticesAnotherPolicyOfTheSlots) {
       R"({"default":"1"})",
       R"({"default":"2","validRange":{"min":"1","step":"1"}})",
       R"({"default":"1","validRange":{"min":"2","step":"1"}})",
+      R"({"default":"1","validRange":{"min":"1","step":"2"}})",
       R"({"default":"1","validRange":{"min":"1","step":"1","max":"5"}})",
       R"({"default":"1","validValues":["1"]})",
   };

@@ -184,8 +184,12 @@ TEST_F(PublisherFaultsTest, RestoresSlicesThatWereDeletedBeforeTheResponseToThei
 
 TEST_F(PublisherFaultsTest, ListsAgainAfterItsVersionWasCompacted) {
   ServeDevices({Listed("a")});
+  const auto dry_runs = [this] {
+    return std::ranges::count_if(server_->Calls(), &api_sim::ApiCall::is_dry_run);
+  };
   for (const auto form : {api_sim::ExpiredWatch::kErrorEvent, api_sim::ExpiredWatch::kHttpStatus}) {
     ASSERT_TRUE(AwaitCurrent());
+    const auto before = dry_runs();
     server_->PauseWatches(true);
     DeleteSlice();
     server_->Compact(form);
@@ -195,6 +199,7 @@ TEST_F(PublisherFaultsTest, ListsAgainAfterItsVersionWasCompacted) {
     server_->PauseWatches(false);
     ASSERT_TRUE(AwaitDevices({"a"}));
     EXPECT_GT(publisher_->watch_state().lists, lists);
+    EXPECT_GT(dry_runs(), before) << "the features may have changed meanwhile";
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "client.h"
 #include "gunzip.h"
+#include "http/page_files.h"
 
 namespace patchbay {
 namespace {
@@ -148,6 +149,9 @@ TEST_F(RoutesTest, ServesTheFilesOfThePage) {
     EXPECT_EQ(file.content_type, type);
     EXPECT_FALSE(file.body.empty());
     EXPECT_EQ(Get(path, file.etag).status, 304) << path;
+  }
+  for (const PageFile& file : PageFiles()) {
+    EXPECT_EQ(Get("/" + std::string(file.name)).body, file.bytes) << file.name;
   }
 }
 

@@ -1,9 +1,16 @@
 #include "http/server.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <iterator>
 #include <random>
@@ -25,6 +32,24 @@ using test::Client;
 using test::Response;
 
 class HttpServerTest : public test::HttpServerFixture {};
+
+/// Lets the calling thread, and those that it starts, create no sockets of IPv6, as on a host
+/// without it. Returns false if that is not possible.
+bool DisableIpv6() {
+  constexpr auto kFamily = static_cast<unsigned>(offsetof(seccomp_data, args));
+  constexpr auto kCall = static_cast<unsigned>(offsetof(seccomp_data, nr));
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kCall),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFamily),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{static_cast<unsigned short>(std::size(filter)), filter};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
 
 TEST_F(HttpServerTest, StopsWhileASlowResponseIsMade) {
   Serve();
@@ -108,6 +133,20 @@ TEST_F(HttpServerTest, AcceptsIpv4OnTheAnyAddress) {
     ASSERT_TRUE(server) << server.error().message;
     EXPECT_EQ(Client(test::PortOf(**server)).Get("/").status, 200) << listen;
   }
+}
+
+TEST_F(HttpServerTest, TheAnyAddressNeedsNoIpv6) {
+  bool is_disabled = false;
+  Result<std::unique_ptr<HttpServer>> server = nullptr;
+  std::thread([&] {
+    is_disabled = DisableIpv6();
+    server = HttpServer::Create(
+        "[::]:0", [](const auto&) { return HttpResponse(); }, log_);
+  }).join();
+  ASSERT_TRUE(is_disabled);
+  ASSERT_TRUE(server) << server.error().message;
+  EXPECT_TRUE((*server)->address().starts_with("0.0.0.0:")) << (*server)->address();
+  EXPECT_EQ(Client(test::PortOf(**server)).Get("/").status, 200);
 }
 
 TEST_F(HttpServerTest, ReportsInvalidAddresses) {

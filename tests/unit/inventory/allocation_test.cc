@@ -701,6 +701,8 @@ TEST(ProblemWithDevice, DetectsEveryRejectReason) {
       {"capture", [](ResourceSpec& s) { s.env = {Entry("A", "{card}")}; }, std::nullopt},
       {"missing env", [](ResourceSpec& s) { s.env = {Entry("A", "{no}")}; },
        RejectReason::kMissingVariable},
+      {"missing, with another variable",
+       [](ResourceSpec& s) { s.env = {Entry("A", "{card}{no}")}; }, RejectReason::kMissingVariable},
       {"missing key", [](ResourceSpec& s) { s.annotations = {Entry("{no}", "a")}; },
        RejectReason::kMissingVariable},
       {"missing cdi", [](ResourceSpec& s) { s.cdi_devices = {MakeTemplate("{no}")}; },

@@ -73,9 +73,13 @@ TEST(ApiStatus, ReadsTheStatusOfAnErrorEvent) {
   const ApiError gone = ErrorOfEvent({{"kind", "Status"}, {"code", 410}, {"reason", "Expired"}});
   EXPECT_EQ(gone.status, 410u);
   EXPECT_EQ(gone.reason, "Expired");
+  const ApiError last = ErrorOfEvent({{"kind", "Status"}, {"code", 599}});
+  EXPECT_EQ(last.kind, ApiErrorKind::kStatus);
+  EXPECT_EQ(last.status, 599U);
   for (const char* object :
        {"{}", "1", R"({"kind": "Status"})", R"({"kind": "Status", "code": 200})",
-        R"({"kind": "Status", "code": "410"})", R"({"kind": "Status", "code": 410.5})"}) {
+        R"({"kind": "Status", "code": 600})", R"({"kind": "Status", "code": "410"})",
+        R"({"kind": "Status", "code": 410.5})"}) {
     EXPECT_EQ(ErrorOfEvent(nlohmann::json::parse(object)).kind, ApiErrorKind::kResponse) << object;
   }
 }

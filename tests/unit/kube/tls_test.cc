@@ -158,6 +158,41 @@ TEST(TlsContext, ReportsInvalidFiles) {
   EXPECT_TRUE(MakeTlsContext({authority.pem(), client.pem, client.key}));
 }
 
+TEST(TlsContext, DeniesRenegotiation) {
+  namespace ssl = boost::asio::ssl;
+  const CertificateAuthority authority;
+  const Certificate certificate = authority.Issue();
+  const auto client_context = MakeTlsContext({authority.pem(), "", ""}).value();
+  ssl::context server_context(ssl::context::tlsv12_server);  // TLS 1.3 has no renegotiation
+  server_context.use_certificate(boost::asio::buffer(certificate.pem), ssl::context::pem);
+  server_context.use_private_key(boost::asio::buffer(certificate.key), ssl::context::pem);
+  const std::unique_ptr<SSL, decltype(&SSL_free)> client(SSL_new(client_context->native_handle()),
+                                                         SSL_free);
+  const std::unique_ptr<SSL, decltype(&SSL_free)> server(SSL_new(server_context.native_handle()),
+                                                         SSL_free);
+  BIO* client_end = nullptr;
+  BIO* server_end = nullptr;
+  ASSERT_EQ(BIO_new_bio_pair(&client_end, 0, &server_end, 0), 1);
+  SSL_set_bio(client.get(), client_end, client_end);
+  SSL_set_bio(server.get(), server_end, server_end);
+  SSL_set_connect_state(client.get());
+  SSL_set_accept_state(server.get());
+  // Each call handles what the other end has sent, and does not wait for more.
+  char byte = 0;
+  const auto exchange = [&] {
+    for (int i = 0; i < 10; ++i) {
+      for (SSL* end : {client.get(), server.get()}) SSL_read(end, &byte, 1);
+    }
+  };
+  exchange();
+  ASSERT_TRUE(SSL_is_init_finished(client.get()));
+  ASSERT_TRUE(SSL_is_init_finished(server.get()));
+  ASSERT_EQ(SSL_renegotiate(server.get()), 1);
+  SSL_do_handshake(server.get());
+  exchange();
+  EXPECT_EQ(SSL_num_renegotiations(client.get()), 0);
+}
+
 TEST(TlsContext, AsksForNoPassphrase) {
   const CertificateAuthority authority;
   const Certificate client = authority.Issue();

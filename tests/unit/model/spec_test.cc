@@ -37,6 +37,8 @@ TEST(UsesSysfs, IsTrueForDraAndConditions) {
   spec.api = Api::kDevicePlugin;
   spec.matches.front().conditions.usb.emplace();
   EXPECT_TRUE(UsesSysfs(spec));
+  spec.matches.emplace_back().source = PathSource{};
+  EXPECT_TRUE(UsesSysfs(spec)) << "for one of two matches";
 }
 
 TEST(ResourcesFor, SelectsByOnNodesPatterns) {

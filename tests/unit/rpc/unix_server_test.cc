@@ -200,6 +200,20 @@ TEST_F(UnixServerTest, EachSocketHasItsHandlers) {
   EXPECT_EQ(Call("a.sock", ""), "a:");
 }
 
+TEST_F(UnixServerTest, SendsOnlyTheFirstResponse) {
+  std::vector<bool> sent;
+  auto server = Serve(
+      "a.sock", {{"/s/Name", {100, [&sent](ServerCall& call) {
+                                const auto reply = UnaryReply::Begin(call, [](auto, auto) {});
+                                for (const char* text : {"first", "second"}) {
+                                  sent.push_back(reply->Finish({}, [=] { return Bytes(text); }));
+                                }
+                              }}}});
+  EXPECT_EQ(Call("a.sock", ""), "first");
+  server.reset();  // waits for the handler
+  EXPECT_THAT(sent, ElementsAre(true, false));
+}
+
 TEST_F(UnixServerTest, ManyClientsAtOnceReachTheirSocket) {
   constexpr int kSockets = 8, kCalls = 50;
   std::vector<std::unique_ptr<UnixServer>> servers;
