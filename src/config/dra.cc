@@ -67,7 +67,7 @@ void WarnOfNoEffect(std::string_view key, const Section& resource, Api needed,
 }
 
 /// Section has reported keys that are missing or do not fit together. CheckCluster reports these
-/// again, and takes an empty path for a missing one.
+/// again, and treats an empty path as a missing one.
 void CompileCluster(const Section& section, Reporter& reporter, DaemonSpec& spec) {
   ClusterSettings& settings = spec.kubernetes.emplace();
   section.Read("server", settings.server);

@@ -140,28 +140,35 @@ Checked CheckValue(const KeyInfo& key, const TomlValue& value, Reporter& reporte
   return kInvalid;
 }
 
-/// The errors in the relations of a section that has alternatives.
+/// The errors in the relations between the keys of a section.
 struct Relations {
   std::string_view section;
-  std::string_view none, none_hint;        ///< if the section has no alternative
-  std::string_view several, several_hint;  ///< if it has more than one
-  Code code;                               ///< of both
-  Code needs = Code::kNeedsKey, excludes = Code::kNotWithSource;
+  Code needs = Code::kNeedsKey;
+  Code excludes = Code::kNotWithSource;
+  Code alternatives = Code::kMatchSource;
+  std::string_view none = "", none_hint = "";        ///< the section has no alternative
+  std::string_view several = "", several_hint = "";  ///< it has more than one
 };
 constexpr Relations kRelations[] = {
-    {"daemon.kubernetes", "credentials are missing",
-     "set token_file, or client_certificate and client_key; in a pod with a service account, "
-     "remove [daemon.kubernetes]",
-     "", "", Code::kBadApiServer, Code::kBadApiServer, Code::kBadApiServer},
-    {"resource.match", "the match has no source",
-     "add `path`, `regex`, `command`, `count`, `usb`, `pci` or `udev`; usb, pci and udev can also "
-     "be combined with path or regex",
-     "the match has several sources", "; a second source needs a second [[resource.match]]",
-     Code::kMatchSource},
-    {"resource.health", "no probe is configured",
-     "write exactly one of command, open = true, and file with equals or matches",
-     "more than one probe is configured", "", Code::kProbeKind},
-    {"", "", "", "", "", Code::kMatchSource},  // of all other sections
+    {.section = "daemon.kubernetes",
+     .needs = Code::kBadApiServer,
+     .excludes = Code::kBadApiServer,
+     .alternatives = Code::kBadApiServer,
+     .none = "credentials are missing",
+     .none_hint = "set token_file, or client_certificate and client_key; in a pod with a service "
+                  "account, remove [daemon.kubernetes]"},
+    {.section = "resource.match",
+     .none = "the match has no source",
+     .none_hint = "add `path`, `regex`, `command`, `count`, `usb`, `pci` or `udev`; usb, pci and "
+                  "udev can also be combined with path or regex",
+     .several = "the match has several sources",
+     .several_hint = "; a second source needs a second [[resource.match]]"},
+    {.section = "resource.health",
+     .alternatives = Code::kProbeKind,
+     .none = "no probe is configured",
+     .none_hint = "write exactly one of command, open = true, and file with equals or matches",
+     .several = "more than one probe is configured"},
+    {.section = ""},  // all others, which have no alternatives
 };
 
 const Relations& RelationsOf(std::string_view section) {
@@ -258,7 +265,7 @@ void Section::SelectAlternative(Reporter& reporter) {
   if (names.size() == 1) {
     alternative_ = names.front();
   } else if (names.size() > 1) {
-    reporter.Report(relations.code, place_, std::string(relations.several),
+    reporter.Report(relations.alternatives, place_, std::string(relations.several),
                     Format("keep {}{}", OneOf(names), relations.several_hint));
   } else if (!relations.none.empty() && !is_broken_) {
     std::string_view hint = relations.none_hint;
@@ -266,7 +273,7 @@ void Section::SelectAlternative(Reporter& reporter) {
       const bool has_relations = !entry.key->needs.empty() || !entry.key->excludes.empty();
       if (!has_relations && !entry.key->hint.empty()) hint = entry.key->hint;
     }
-    reporter.Report(relations.code, place_, std::string(relations.none), std::string(hint));
+    reporter.Report(relations.alternatives, place_, std::string(relations.none), std::string(hint));
   }
 }
 
