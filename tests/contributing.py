@@ -21,17 +21,17 @@ PLACES = [
     ("src/model/spec.h", "before", "/// How a match finds devices."),
     ("src/discovery/sources.h", "after", "void ScanSource(const UdevPattern& udev, ScanContext& scan);"),
     ("src/discovery/names_source.cc", "new", ""),
-    ("src/config/draft.h", "after", "  std::optional<TextList> command;"),
-    ("src/config/keys_of_match.cc", "before", "    KeyFor<&MatchDraft::conditions, &ConditionsDraft::usb>("),
-    ("src/config/match.cc", "before", "/// A key that can be the source of a match, with functions"),
-    ("src/config/match.cc", "before", '    {"usb", HasCondition<&ConditionsDraft::usb>'),
+    ("src/config/keys.cc", "before", '    Key("resource.match", "usb",'),
+    ("src/config/match.cc", "before", "/// A key that can be the source of a match, with the function"),
+    ("src/config/match.cc", "before", '    {"usb", TakeCondition<'),
     ("src/config/match.cc", "before", "bool FindsSeveral(const CommandSource&)"),
     ("tests/unit/discovery/names_source_test.cc", "new", ""),
     ("src/model/spec.h", "after", "  std::string description;"),
-    ("src/config/keys.cc", "before", "    KeyFor<&ResourceDraft::spec, &ResourceSpec::replicas>("),
+    ("src/config/keys.cc", "before", '    Key("resource", "replicas",'),
+    ("src/config/validate.cc", "after", '  resource.Read("description",'),
     ("src/daemon/reload_plan.cc", "before", '    {"replicas", ChangeImpact::'),
 ]
-SECTIONS = {"## Adding a discovery source": 6, "## Adding a configuration key": 3}  # and the files of src/ at most
+SECTIONS = {"## Adding a discovery source": 5, "## Adding a configuration key": 4}  # and the files of src/ at most
 BLOCK = re.compile(r"^ *```cpp\n(.*?)^ *```$", re.M | re.S)
 FILE = re.compile(r"`((?:src|tests)/[\w/]+\.(?:cc|h))`")
 

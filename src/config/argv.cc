@@ -70,17 +70,18 @@ bool CheckProgram(const Text& program, std::string_view example, Reporter& repor
 
 }  // namespace
 
-bool CheckArgv(const TextList& list, std::string_view example, Reporter& reporter) {
-  for (const Text& argument : list.items) {
+bool CheckArgv(const std::vector<Text>& list, const SourceLocation& place, std::string_view example,
+               Reporter& reporter) {
+  for (const Text& argument : list) {
     if (const auto nul = argument.value.find('\0'); nul != std::string::npos) {
       reporter.Report(Code::kBadCommand, argument.At(nul), "an argument cannot contain a NUL byte");
       return false;
     }
   }
-  if (!list.items.empty() && !list.items.front().value.empty()) {
-    return CheckProgram(list.items.front(), example, reporter);
+  if (!list.empty() && !list.front().value.empty()) {
+    return CheckProgram(list.front(), example, reporter);
   }
-  reporter.Report(Code::kBadCommand, list.place, "the list has no program",
+  reporter.Report(Code::kBadCommand, place, "the list has no program",
                   "list the program and each argument separately: " + std::string(example));
   return false;
 }
@@ -116,7 +117,7 @@ std::optional<VariableInCode> FindVariableInCode(std::span<const TemplateShape> 
   return std::nullopt;
 }
 
-void CheckVariablesOfArgv(const TextList& list, std::span<const Template> compiled,
+void CheckVariablesOfArgv(const std::vector<Text>& list, std::span<const Template> compiled,
                           std::string_view example, Reporter& reporter) {
   std::vector<TemplateShape> shapes;
   for (const Template& argument : compiled) shapes.push_back(ShapeOf(argument));
@@ -124,7 +125,7 @@ void CheckVariablesOfArgv(const TextList& list, std::span<const Template> compil
   if (!found) return;
   const TemplateShape& shape = shapes[found->argument];
   const Template::Span& field = shape.fields.front();
-  const SourceLocation place = list.items[found->argument].At(shape.offsets[field.begin]);
+  const SourceLocation place = list[found->argument].At(shape.offsets[field.begin]);
   if (found->runner.empty()) {
     reporter.Report(Code::kTemplateInProgram, place,
                     Format("the variable \"{}\" would choose the program", field.name),

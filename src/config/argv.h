@@ -4,17 +4,19 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
-#include "config/draft.h"
 #include "config/reporter.h"
+#include "config/toml_value.h"
 #include "model/template.h"
 #include "model/template_shape.h"
 
 namespace patchbay {
 
-/// Returns whether the list can be a program and its arguments; otherwise reports why not. The hint
-/// shows `example`, a line of TOML with the key.
-bool CheckArgv(const TextList& list, std::string_view example, Reporter& reporter);
+/// Returns whether the list at `place` can be a program and its arguments; otherwise reports why
+/// not. The hint shows `example`, a line of TOML with the key.
+bool CheckArgv(const std::vector<Text>& list, const SourceLocation& place, std::string_view example,
+               Reporter& reporter);
 
 /// A variable whose value would determine which code runs.
 struct VariableInCode {
@@ -32,7 +34,7 @@ std::optional<VariableInCode> FindVariableInCode(std::span<const TemplateShape> 
 
 /// Reports what FindVariableInCode finds. `compiled` contains one template for each item of the
 /// list.
-void CheckVariablesOfArgv(const TextList& list, std::span<const Template> compiled,
+void CheckVariablesOfArgv(const std::vector<Text>& list, std::span<const Template> compiled,
                           std::string_view example, Reporter& reporter);
 
 }  // namespace patchbay

@@ -39,15 +39,6 @@ bool ParseNumbers(const Text& text, std::string_view key, Number& first, Number&
   return false;
 }
 
-std::vector<NamePattern> CompileNames(const std::optional<OneOrMore>& list, Reporter& reporter) {
-  std::vector<NamePattern> patterns;
-  if (!list) return patterns;
-  for (const Text& text : list->items) {
-    if (auto pattern = CompileNamePattern(text, reporter)) patterns.push_back(std::move(*pattern));
-  }
-  return patterns;
-}
-
 /// Returns the port in the name of an interface ("1-1.2:1.0") or of its path ("usb1/1-1.2").
 std::string PortIn(std::string_view text) {
   text = text.substr(0, text.find(':'));
@@ -74,53 +65,63 @@ constexpr SysfsName kPciAddress{
     IsPciAddress, AddressIn, "a PCI address",
     "write the address as in `ls /sys/bus/pci/devices`: \"0000:3b:00.0\", \"0000:3b:*\""};
 
-/// Reports names without wildcards that no device has. In `not`, they would exclude nothing.
-void CheckNames(const std::optional<OneOrMore>& names, const SysfsName& kind, Reporter& reporter) {
-  if (!names) return;
-  for (const Text& text : names->items) {
-    const auto pattern = NamePattern::Compile(text.value);
-    if (!pattern || !pattern->literal() || kind.is_valid(pattern->text())) continue;
-    const std::string near = kind.valid_in(pattern->text());
-    reporter.Report(Code::kMatchesNothing, text.place,
-                    Format("\"{}\" is not {}", text.value.substr(0, 100), kind.what),
-                    kind.is_valid(near) ? Format("write \"{}\"", near) : std::string(kind.hint));
+/// Reports a name without wildcards that no device has. In `not`, it would exclude nothing.
+void CheckName(const Text& text, const NamePattern& pattern, const SysfsName& kind,
+               Reporter& reporter) {
+  if (!pattern.literal() || kind.is_valid(pattern.text())) return;
+  const std::string near = kind.valid_in(pattern.text());
+  reporter.Report(Code::kMatchesNothing, text.place,
+                  Format("\"{}\" is not {}", text.value.substr(0, 100), kind.what),
+                  kind.is_valid(near) ? Format("write \"{}\"", near) : std::string(kind.hint));
+}
+
+std::vector<NamePattern> CompileNames(const Section& section, std::string_view key,
+                                      Reporter& reporter, const SysfsName* kind = nullptr) {
+  std::vector<NamePattern> patterns;
+  for (const Text& text : section.GetTexts(key)) {
+    auto pattern = CompileNamePattern(text, reporter);
+    if (!pattern) continue;
+    if (kind != nullptr) CheckName(text, *pattern, *kind, reporter);
+    patterns.push_back(std::move(*pattern));
   }
+  return patterns;
 }
 
 /// Returns the IDs of a list, or none if one of them is invalid, because an empty list would match
 /// every device.
-std::optional<std::vector<HardwareId>> CompileIds(const std::optional<OneOrMore>& list,
-                                                  std::string_view key, Reporter& reporter) {
+std::optional<std::vector<HardwareId>> CompileIds(const Section& section, std::string_view key,
+                                                  Reporter& reporter) {
+  const std::vector<Text> list = section.GetTexts(key);
   std::vector<HardwareId> ids;
-  if (!list) return ids;
-  for (const Text& text : list->items) {
+  for (const Text& text : list) {
     HardwareId id;
     if (ParseNumbers(text, key, id.vendor, id.product, reporter)) ids.push_back(id);
   }
-  if (ids.size() != list->items.size()) return std::nullopt;
+  if (ids.size() != list.size()) return std::nullopt;
   return ids;
 }
 
-std::optional<UsbPattern> CompileUsb(const ConditionsDraft& draft, Reporter& reporter) {
-  UsbPattern usb{{}, CompileNames(draft.serial, reporter), CompileNames(draft.usb_port, reporter)};
-  auto ids = CompileIds(draft.usb, "usb", reporter);
+std::optional<UsbPattern> CompileUsb(const Section& section, Reporter& reporter) {
+  UsbPattern usb{{},
+                 CompileNames(section, "serial", reporter),
+                 CompileNames(section, "usb_port", reporter, &kUsbPort)};
+  auto ids = CompileIds(section, "usb", reporter);
   if (!ids) return std::nullopt;
   usb.ids = std::move(*ids);
   return usb;
 }
 
-std::optional<PciPattern> CompilePci(const ConditionsDraft& draft, Reporter& reporter) {
-  PciPattern pci{{}, CompileNames(draft.pci_address, reporter)};
-  auto ids = CompileIds(draft.pci, "pci", reporter);
+std::optional<PciPattern> CompilePci(const Section& section, Reporter& reporter) {
+  PciPattern pci{{}, CompileNames(section, "pci_address", reporter, &kPciAddress)};
+  auto ids = CompileIds(section, "pci", reporter);
   if (!ids) return std::nullopt;
   pci.ids = std::move(*ids);
   return pci;
 }
 
-UdevPattern::Values CompileValues(const std::optional<PatternPairs>& pairs, Reporter& reporter) {
+UdevPattern::Values CompileValues(const Section& udev, std::string_view key, Reporter& reporter) {
   UdevPattern::Values values;
-  if (!pairs) return values;
-  for (const auto& [name, text] : pairs->items) {
+  for (const auto& [name, text] : udev.GetPairs(key)) {
     auto pattern = CompileNamePattern(text, reporter);
     if (pattern) values.emplace_back(name.value, std::move(*pattern));
   }
@@ -128,8 +129,8 @@ UdevPattern::Values CompileValues(const std::optional<PatternPairs>& pairs, Repo
 }
 
 /// Reports attribute names that are not paths below the sysfs directory of the device.
-void CheckAttributeNames(const PatternPairs& attributes, Reporter& reporter) {
-  for (const auto& [name, pattern] : attributes.items) {
+void CheckAttributeNames(const Section& udev, Reporter& reporter) {
+  for (const auto& [name, pattern] : udev.GetPairs("attributes")) {
     if (IsShortestPath("/" + name.value)) continue;
     reporter.Report(Code::kBadPath, name.place, "not a valid name of a sysfs attribute",
                     "use the name below the device directory: idVendor, device/model");
@@ -137,31 +138,28 @@ void CheckAttributeNames(const PatternPairs& attributes, Reporter& reporter) {
 }
 
 /// Reports empty lists, which would match every device.
-void ReportEmptyLists(const ConditionsDraft& draft, Reporter& reporter) {
-  const std::pair<std::string_view, const std::optional<OneOrMore>*> lists[] = {
-      {"usb", &draft.usb}, {"serial", &draft.serial},           {"usb_port", &draft.usb_port},
-      {"pci", &draft.pci}, {"pci_address", &draft.pci_address},
-  };
-  for (const auto& [name, list] : lists) {
-    if (!*list || !(*list)->items.empty()) continue;
-    reporter.Report(Code::kNoCondition, (*list)->place, "an empty list matches every device",
+void ReportEmptyLists(const Section& section, Reporter& reporter) {
+  for (const std::string_view name : {"usb", "serial", "usb_port", "pci", "pci_address"}) {
+    if (!section.Has(name) || !section.GetTexts(name).empty()) continue;
+    reporter.Report(Code::kNoCondition, section.PlaceOf(name), "an empty list matches every device",
                     Format("write {} = \"…\", or remove the key", name));
   }
 }
 
-std::optional<UdevPattern> CompileUdev(const UdevDraft& draft, Reporter& reporter) {
-  const auto empty = [](const auto& list) { return !list || list->items.empty(); };
-  if (!draft.broken && empty(draft.subsystem) && empty(draft.driver) && empty(draft.properties) &&
-      empty(draft.attributes)) {
-    reporter.Report(Code::kNoCondition, draft.place, "this condition matches every device",
+std::optional<UdevPattern> CompileUdev(const Section& udev, Reporter& reporter) {
+  const bool has_patterns =
+      !udev.GetTexts("subsystem").empty() || !udev.GetTexts("driver").empty() ||
+      !udev.GetPairs("properties").empty() || !udev.GetPairs("attributes").empty();
+  if (!has_patterns && !udev.is_broken()) {
+    reporter.Report(Code::kNoCondition, udev.place(), "this condition matches every device",
                     "add a subsystem, a driver, properties or attributes: "
                     "udev = { subsystem = \"tty\" }");
     return std::nullopt;
   }
-  if (draft.attributes) CheckAttributeNames(*draft.attributes, reporter);
-  return UdevPattern{CompileNames(draft.subsystem, reporter), CompileNames(draft.driver, reporter),
-                     CompileValues(draft.properties, reporter),
-                     CompileValues(draft.attributes, reporter)};
+  CheckAttributeNames(udev, reporter);
+  return UdevPattern{
+      CompileNames(udev, "subsystem", reporter), CompileNames(udev, "driver", reporter),
+      CompileValues(udev, "properties", reporter), CompileValues(udev, "attributes", reporter)};
 }
 
 }  // namespace
@@ -174,17 +172,15 @@ std::optional<NamePattern> CompileNamePattern(const Text& text, Reporter& report
   return std::nullopt;
 }
 
-HardwarePatterns CompileConditions(const ConditionsDraft& draft, Reporter& reporter) {
-  ReportEmptyLists(draft, reporter);
+HardwarePatterns CompileConditions(const Section& section, Reporter& reporter) {
+  ReportEmptyLists(section, reporter);
   HardwarePatterns patterns;
-  CheckNames(draft.usb_port, kUsbPort, reporter);
-  CheckNames(draft.pci_address, kPciAddress, reporter);
-  if (draft.usb || draft.usb_port) patterns.usb = CompileUsb(draft, reporter);
-  if (draft.pci || draft.pci_address) patterns.pci = CompilePci(draft, reporter);
-  if (draft.udev) patterns.udev = CompileUdev(*draft.udev, reporter);
-  if (draft.serial && !draft.usb) {
-    reporter.Report(Code::kNeedsKey, draft.serial->place, "\"serial\" needs \"usb\"",
-                    "add usb = \"*:*\" to match any device with that serial number");
+  if (section.Has("usb") || section.Has("usb_port")) patterns.usb = CompileUsb(section, reporter);
+  if (section.Has("pci") || section.Has("pci_address")) {
+    patterns.pci = CompilePci(section, reporter);
+  }
+  if (const Section* udev = section.GetSection("udev")) {
+    patterns.udev = CompileUdev(*udev, reporter);
   }
   return patterns;
 }

@@ -39,11 +39,11 @@ Template MatchedPath() { return Template::Compile("{path}").value(); }
 /// Compiles the parts of one resource, one part per method.
 class ContainerCompiler {
  public:
-  ContainerCompiler(const ResourceDraft& draft, const Scope& scope, Reporter& reporter,
+  ContainerCompiler(const Section& resource, const Scope& scope, Reporter& reporter,
                     ResourceSpec& spec)
-      : draft_(draft), scope_(&scope), reporter_(reporter), spec_(spec) {}
+      : resource_(resource), scope_(&scope), reporter_(reporter), spec_(spec) {}
 
-  void DeviceNodes(std::span<const MatchDraft* const> drafts);
+  void DeviceNodes(std::span<const Section* const> matches);
   void Mounts();
   void PathClashes();
   void Env();
@@ -56,10 +56,10 @@ class ContainerCompiler {
     return CompileTemplate(text, *scope_, reporter_);
   }
   std::optional<Template> Checked(const Text& text, Check check, Code code, std::string_view hint);
-  std::optional<Template> Path(const std::optional<TemplateText>& text, Check check);
-  DeviceNodeSpec DeviceNode(const DeviceNodeDraft& draft, const void* group);
+  std::optional<Template> Path(const Text* text, Check check);
+  DeviceNodeSpec DeviceNode(const Section& section, const void* group);
   void CheckDrmNames(const DeviceNodeSpec& node, const SourceLocation& place);
-  void CheckChoiceOfNode(const Template& host_path, const TemplateText& text);
+  void CheckChoiceOfNode(const Template& host_path, const Text& text);
   void CheckPath(const ConfiguredPath& target);
   void ReportClash(const SourceLocation& place, std::string message, std::string hint) {
     reporter_.Report(Code::kContainerPathClash, place, std::move(message), std::move(hint));
@@ -67,7 +67,7 @@ class ContainerCompiler {
   bool CanHoldSeveral() const;
   bool NodesCanClash(const Template& container) const;
 
-  const ResourceDraft& draft_;
+  const Section& resource_;
   const Scope* scope_;                     ///< of the devices that the current part is for
   std::vector<const MatchSpec*> matches_;  ///< that find these devices
   Reporter& reporter_;
@@ -87,9 +87,8 @@ std::optional<Template> ContainerCompiler::Checked(const Text& text, Check check
   return compiled;
 }
 
-std::optional<Template> ContainerCompiler::Path(const std::optional<TemplateText>& text,
-                                                Check check) {
-  if (!text) return std::nullopt;
+std::optional<Template> ContainerCompiler::Path(const Text* text, Check check) {
+  if (text == nullptr) return std::nullopt;
   return Checked(*text, check, Code::kBadPath, "use an absolute path, as in /dev/{name}");
 }
 
@@ -149,7 +148,7 @@ void ContainerCompiler::CheckPath(const ConfiguredPath& target) {
 
 /// Reports variables in `host_path` whose text comes from the device itself. With these, a
 /// malicious device could make Patchbay expose any device node of the host.
-void ContainerCompiler::CheckChoiceOfNode(const Template& host_path, const TemplateText& text) {
+void ContainerCompiler::CheckChoiceOfNode(const Template& host_path, const Text& text) {
   for (const Template::Field& field : host_path.fields()) {
     const bool is_of_device = std::ranges::any_of(matches_, [&](const MatchSpec* match) {
       return OriginOf(field.name, *match) == Origin::kDevice;
@@ -164,42 +163,45 @@ void ContainerCompiler::CheckChoiceOfNode(const Template& host_path, const Templ
   }
 }
 
-DeviceNodeSpec ContainerCompiler::DeviceNode(const DeviceNodeDraft& draft, const void* group) {
+DeviceNodeSpec ContainerCompiler::DeviceNode(const Section& section, const void* group) {
   DeviceNodeSpec node;
-  node.host_path = Path(draft.host_path, ProblemWithPath);
-  if (node.host_path) CheckChoiceOfNode(*node.host_path, *draft.host_path);
-  node.container_path = Path(draft.container_path, ProblemWithNodeTarget);
-  node.optional = draft.optional;
-  if (draft.permissions) {
-    if (auto permissions = NormalizedPermissions(draft.permissions->value)) {
+  const Text* host_path = section.GetText("host_path");
+  const Text* container_path = section.GetText("container_path");
+  node.host_path = Path(host_path, ProblemWithPath);
+  if (node.host_path) CheckChoiceOfNode(*node.host_path, *host_path);
+  node.container_path = Path(container_path, ProblemWithNodeTarget);
+  section.Read("optional", node.optional);
+  if (const Text* text = section.GetText("permissions")) {
+    if (auto permissions = NormalizedPermissions(text->value)) {
       node.permissions = std::move(*permissions);
     } else {
-      reporter_.Report(Code::kBadPermissions, draft.permissions->place,
-                       Format("\"{}\" is not a combination of r, w and m",
-                              draft.permissions->value.substr(0, 100)),
-                       "use each letter at most once, as in \"rw\"");
+      reporter_.Report(
+          Code::kBadPermissions, text->place,
+          Format("\"{}\" is not a combination of r, w and m", text->value.substr(0, 100)),
+          "use each letter at most once, as in \"rw\"");
     }
   }
   const bool has_no_nodes =
       scope_->complete && !matches_.empty() &&
       std::ranges::none_of(matches_, [](const MatchSpec* m) { return CanHaveNodes(*m); });
-  if (has_no_nodes && !draft.host_path && !draft.broken) {
-    reporter_.Report(Code::kNoHostNode, draft.place, "devices of this resource have no device node",
+  if (has_no_nodes && host_path == nullptr && !section.is_broken()) {
+    reporter_.Report(Code::kNoHostNode, section.place(),
+                     "devices of this resource have no device node",
                      "set host_path, or remove this device_node");
   }
-  ConfiguredPath path{PathKind::kNode, MatchedPath(), node.host_path, draft.place, group};
+  ConfiguredPath path{PathKind::kNode, MatchedPath(), node.host_path, section.place(), group};
   if (node.container_path) {
     path.container = *node.container_path;
-    path.place = draft.container_path->place;
+    path.place = container_path->place;
     CheckPath(path);
   } else if (node.host_path) {
     path.container = *node.host_path;
-    path.place = draft.host_path->place;
+    path.place = host_path->place;
   }
-  const bool is_complete = node.container_path.has_value() == draft.container_path.has_value() &&
-                           node.host_path.has_value() == draft.host_path.has_value();
+  const bool is_complete = node.container_path.has_value() == (container_path != nullptr) &&
+                           node.host_path.has_value() == (host_path != nullptr);
   if (is_complete) paths_.push_back(std::move(path));
-  CheckDrmNames(node, draft.container_path ? draft.container_path->place : draft.place);
+  CheckDrmNames(node, section.PlaceOf("container_path"));
   return node;
 }
 
@@ -222,50 +224,52 @@ void ContainerCompiler::CheckDrmNames(const DeviceNodeSpec& node, const SourceLo
 
 /// Compiles the nodes of single matches first, with the variables of that match, and then those of
 /// the resource, which are for the other matches.
-void ContainerCompiler::DeviceNodes(std::span<const MatchDraft* const> drafts) {
+void ContainerCompiler::DeviceNodes(std::span<const Section* const> matches) {
   const Scope* all = scope_;
   std::vector<const MatchSpec*> others;
-  for (std::size_t i = 0; i < drafts.size(); ++i) {
+  for (std::size_t i = 0; i < matches.size(); ++i) {
     MatchSpec& match = spec_.matches[i];
-    if (drafts[i]->device_nodes.empty()) others.push_back(&match);
-    const Scope own = ContainerScope({&match, 1}, !drafts[i]->broken);
+    const std::span<const Section> nodes = matches[i]->GetSections("device_node");
+    if (nodes.empty()) others.push_back(&match);
+    const Scope own = ContainerScope({&match, 1}, !matches[i]->is_broken());
     scope_ = &own;
     matches_ = {&match};
-    for (const DeviceNodeDraft& node : drafts[i]->device_nodes) {
-      match.device_nodes.push_back(DeviceNode(node, &match));
-    }
+    for (const Section& node : nodes) match.device_nodes.push_back(DeviceNode(node, &match));
   }
   scope_ = all;
   matches_ = std::move(others);
-  for (const DeviceNodeDraft& node : draft_.device_nodes) {
+  for (const Section& node : resource_.GetSections("device_node")) {
     spec_.device_nodes.push_back(DeviceNode(node, &spec_));
   }
   const bool no_nodes = scope_->complete && !HasNodes(spec_);
   if (spec_.device_nodes.empty() && !no_nodes) {
     spec_.device_nodes.emplace_back();
-    CheckDrmNames(spec_.device_nodes.back(), draft_.place);
-    paths_.push_back({PathKind::kNode, MatchedPath(), std::nullopt, draft_.place, &spec_});
+    CheckDrmNames(spec_.device_nodes.back(), resource_.place());
+    paths_.push_back({PathKind::kNode, MatchedPath(), std::nullopt, resource_.place(), &spec_});
   }
   matches_.clear();
   for (const MatchSpec& match : spec_.matches) matches_.push_back(&match);
 }
 
 void ContainerCompiler::Mounts() {
-  for (const MountDraft& draft : draft_.mounts) {
-    const auto host =
-        Path(draft.host_path, draft.container_path ? ProblemWithPath : ProblemWithMountTarget);
-    const auto container =
-        draft.container_path ? Path(draft.container_path, ProblemWithMountTarget) : host;
+  for (const Section& section : resource_.GetSections("mount")) {
+    const Text* host_path = section.GetText("host_path");
+    const Text* container_path = section.GetText("container_path");
+    const bool is_same = container_path == nullptr;
+    const auto host = Path(host_path, is_same ? ProblemWithMountTarget : ProblemWithPath);
+    const auto container = is_same ? host : Path(container_path, ProblemWithMountTarget);
     if (!host || !container) continue;
     ConfiguredPath path{PathKind::kMount, *container, host,
-                        (draft.container_path ? draft.container_path : draft.host_path)->place};
+                        (is_same ? host_path : container_path)->place};
     CheckPath(path);
     if (IsInCgroups(*container)) {
       ReportClash(path.place, "the container runtime mounts the cgroups of the container here",
                   "mount it at another path, or give the pod the host's cgroups in its own spec");
     }
     paths_.push_back(std::move(path));
-    spec_.mounts.push_back({*host, *container, draft.read_only, draft.optional});
+    MountSpec& mount = spec_.mounts.emplace_back(MountSpec{*host, *container});
+    section.Read("read_only", mount.read_only);
+    section.Read("optional", mount.optional);
   }
 }
 
@@ -280,8 +284,7 @@ void ContainerCompiler::PathClashes() {
 }
 
 void ContainerCompiler::Env() {
-  if (!draft_.env) return;
-  for (const auto& [key, value] : draft_.env->items) {
+  for (const auto& [key, value] : resource_.GetPairs("env")) {
     auto name = Checked(key, ProblemWithEnvName, Code::kBadEnvName,
                         "a name must match [A-Za-z_][A-Za-z0-9_]*; it can contain variables");
     auto text = Compile(value);
@@ -296,8 +299,7 @@ void ContainerCompiler::Env() {
 }
 
 void ContainerCompiler::Annotations() {
-  if (!draft_.annotations) return;
-  for (const auto& [key, value] : draft_.annotations->items) {
+  for (const auto& [key, value] : resource_.GetPairs("annotations")) {
     auto name = Checked(key, ProblemWithAnnotationKey, Code::kBadAnnotationKey,
                         "write \"example.com/name\" = \"…\"");
     auto text = Compile(value);
@@ -306,8 +308,7 @@ void ContainerCompiler::Annotations() {
 }
 
 void ContainerCompiler::CdiDevices() {
-  if (!draft_.cdi_devices) return;
-  for (const Text& text : draft_.cdi_devices->items) {
+  for (const Text& text : resource_.GetTexts("cdi_devices")) {
     auto name =
         Checked(text, ProblemWithCdiName, Code::kBadCdiName, "as in \"example.com/card={id}\"");
     if (name) spec_.cdi_devices.push_back(std::move(*name));
@@ -316,9 +317,9 @@ void ContainerCompiler::CdiDevices() {
 
 }  // namespace
 
-void CompileContainer(const ResourceDraft& draft, std::span<const MatchDraft* const> matches,
+void CompileContainer(const Section& resource, std::span<const Section* const> matches,
                       const Scope& scope, Reporter& reporter, ResourceSpec& spec) {
-  ContainerCompiler compiler(draft, scope, reporter, spec);
+  ContainerCompiler compiler(resource, scope, reporter, spec);
   compiler.DeviceNodes(matches);
   compiler.Mounts();
   compiler.PathClashes();

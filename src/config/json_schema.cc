@@ -1,5 +1,5 @@
-// The schema is generated from AllKeys. SectionSchema returns an object schema for a section,
-// KeySchema the schema of one key, and Section::Rules the relations between the keys of a section.
+// SectionSchema returns an object schema for a section, KeySchema the schema of one key, and Rules
+// the relations between the keys of a section.
 // Sections are nested inline, and rules are in the `then` of an `if` that is always true;
 // json_schema.h explains why. Most rules have the form "if the section has key A, then it has none
 // of the keys B", so that validators and editors report the error at the unwanted key.
@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "config/keys.h"
 #include "config/schema_patterns.h"
+#include "model/attribute.h"
 #include "model/template.h"
 
 namespace patchbay {
@@ -22,17 +23,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr bool kForbidden = false;  // as a schema that rejects every value
 
-bool IsSection(const KeyInfo& key) {
-  return key.type == ValueType::kTable || key.type == ValueType::kTables;
-}
-
 /// Returns the description of a key in Markdown: a paragraph with its meaning and one with its type
 /// and default.
 std::string Describe(const KeyInfo& key) {
   std::string text(key.meaning);
   if (IsLower(text[0])) text[0] = static_cast<char>(text[0] - 'a' + 'A');
   text += ".";
-  if (!IsSection(key)) text += Format("\n\nTakes: {}.", TypeText(key));
+  if (key.table.empty()) text += Format("\n\nTakes: {}.", TypeText(key));
   if (key.required) text += " Required.";
   if (!key.default_value.empty()) text += Format(" Default: `{}`.", key.default_value);
   return text;
@@ -82,19 +79,11 @@ Json AttributeSchema() {
 
 Json SectionSchema(std::string_view section);
 
-Json Table(const KeyInfo& key) {
-  if (!key.table.empty()) return SectionSchema(key.table);
-  return SectionSchema(key.section.empty() ? std::string(key.name)
-                                           : Format("{}.{}", key.section, key.name));
-}
-
 /// Forbids the keys of [[resource]] in a table of it with arbitrary keys.
 Json WithoutKeysOfResource(const KeyInfo& table, Json schema) {
-  if (table.section != ResourceDraft::kSection) return schema;
+  if (table.section != "resource") return schema;
   Json names = Json::array();
-  for (const KeyInfo& key : AllKeys()) {
-    if (key.section == table.section) names.push_back(key.name);
-  }
+  for (const KeyInfo& key : KeysOf(table.section)) names.push_back(key.name);
   schema["propertyNames"]["not"] = {{"enum", std::move(names)}};
   return schema;
 }
@@ -123,11 +112,11 @@ Json ValueSchema(const KeyInfo& key) {
     case ValueType::kAttributeTable:
       return WithoutKeysOfResource(key, TableOf(AttributeSchema(), key.key_pattern));
     case ValueType::kTable: {
-      Json table = Table(key);
+      Json table = SectionSchema(key.table);
       if (key.non_empty) table["minProperties"] = 1;
       return table;
     }
-    case ValueType::kTables: return List(Table(key), key.non_empty);
+    case ValueType::kTables: return List(SectionSchema(key.table), key.non_empty);
   }
   return {};
 }
@@ -140,114 +129,91 @@ Json KeySchema(const KeyInfo& key) {
   return schema;
 }
 
-/// The keys of a section, by name and in the order of the table.
-class Section {
- public:
-  explicit Section(std::string_view name) {
-    for (const KeyInfo& key : AllKeys()) {
-      if (key.section == name) keys_.push_back(key);
-    }
+bool IsSwitch(const KeyInfo& key) { return key.type == ValueType::kBoolean; }
+
+/// Returns a schema for sections that have the key. A boolean key that is false counts as absent.
+Json Has(const KeyInfo& key) {
+  Json has = {{"required", {key.name}}};
+  if (IsSwitch(key)) has["properties"][std::string(key.name)] = {{"const", true}};
+  return has;
+}
+
+/// Returns a schema for sections that have none of the keys. Validators report a violation at the
+/// location of the key.
+Json HasNone(const std::vector<KeyInfo>& keys) {
+  Json none = Json::object();
+  for (const KeyInfo& key : keys) {
+    none[std::string(key.name)] = IsSwitch(key) ? Json({{"const", false}}) : Json(kForbidden);
   }
+  return {{"properties", none}};
+}
 
-  const std::vector<KeyInfo>& keys() const { return keys_; }
+/// Returns a schema for sections that have one of the keys, combined by `anyOf` or `oneOf`.
+Json HasOneOf(const std::vector<KeyInfo>& keys, const char* combined) {
+  if (keys.size() == 1) return Has(keys.front());
+  Json some = Json::array();
+  for (const KeyInfo& key : keys) some.push_back(Has(key));
+  return {{combined, some}};
+}
 
-  /// Returns the relations between the keys of the section as a list of schemas.
-  Json Rules() const;
-
- private:
-  const KeyInfo& Get(std::string_view name) const {
-    return *std::find_if(keys_.begin(), keys_.end(),
-                         [&](const KeyInfo& key) { return key.name == name; });
-  }
-
-  static bool IsSwitch(const KeyInfo& key) { return key.type == ValueType::kBoolean; }
-
-  /// Returns a schema for sections that have the key. A boolean key that is false counts as absent.
-  static Json Has(const KeyInfo& key) {
-    Json has = {{"required", {key.name}}};
-    if (IsSwitch(key)) has["properties"][std::string(key.name)] = {{"const", true}};
-    return has;
-  }
-
-  /// Returns a schema for sections that have none of the keys. Validators report a violation at the
-  /// location of the key.
-  static Json HasNone(const std::vector<KeyInfo>& keys) {
-    Json none = Json::object();
-    for (const KeyInfo& key : keys) {
-      none[std::string(key.name)] = IsSwitch(key) ? Json({{"const", false}}) : Json(kForbidden);
-    }
-    return {{"properties", none}};
-  }
-
-  static Json HasOneOf(const std::vector<KeyInfo>& keys) {
-    if (keys.size() == 1) return Has(keys.front());
-    Json any = Json::array();
-    for (const KeyInfo& key : keys) any.push_back(Has(key));
-    return {{"anyOf", any}};
-  }
-
-  std::vector<KeyInfo> Named(std::span<const std::string_view> names) const {
-    std::vector<KeyInfo> keys;
-    for (const std::string_view name : names) keys.push_back(Get(name));
-    return keys;
-  }
-
-  void AddWays(Json& rules) const;
-
-  std::vector<KeyInfo> keys_;
-};
-
-/// Adds the rules of KeyInfo::alternative_group: a section has at least one alternative, and only
-/// one of its lowest group.
-void Section::AddWays(Json& rules) const {
-  std::map<int, std::vector<KeyInfo>> ways;
+/// Adds the rules on alternatives: a section has at least one, and only one of its lowest group,
+/// without the keys that this one excludes.
+void AddAlternatives(std::span<const KeyInfo> section, Json& rules) {
+  std::map<int, std::vector<KeyInfo>> groups;
   std::vector<KeyInfo> lower;
-  for (const KeyInfo& key : keys_) {
-    if (key.alternative_group != 0) ways[key.alternative_group].push_back(key);
+  for (const KeyInfo& key : section) {
+    if (key.alternative_group != 0) groups[key.alternative_group].push_back(key);
   }
-  for (const auto& [way, keys] : ways) {
+  for (const auto& [group, keys] : groups) {
     for (const KeyInfo& key : keys) {
       std::vector<KeyInfo> others = keys;
       std::erase_if(others, [&](const KeyInfo& other) { return other.name == key.name; });
+      for (const std::string_view name : key.excludes) others.push_back(*FindKey(section, name));
       Json alone = others.empty() ? Json::object() : HasNone(others);
       if (!key.alternative_requires.empty()) {
         alone["properties"][std::string(key.name)] = {{"required", {key.alternative_requires}}};
       }
       if (alone.empty()) continue;
       Json rule = {{"if", Has(key)}, {"then", alone}};
-      if (!lower.empty()) rule = {{"if", HasOneOf(lower)}, {"else", rule}};
+      if (!lower.empty()) rule = {{"if", HasOneOf(lower, "anyOf")}, {"else", rule}};
       rules.push_back(rule);
     }
     lower.insert(lower.end(), keys.begin(), keys.end());
   }
-  if (!lower.empty()) rules.push_back(HasOneOf(lower));
+  if (!lower.empty()) rules.push_back(HasOneOf(lower, "anyOf"));
 }
 
-Json Section::Rules() const {
+/// Returns the relations between the keys of a section as a list of schemas.
+Json Rules(std::span<const KeyInfo> section) {
   Json rules = Json::array();
-  AddWays(rules);
-  for (const KeyInfo& key : keys_) {
+  AddAlternatives(section, rules);
+  const auto named = [&](std::span<const std::string_view> names) {
+    std::vector<KeyInfo> keys;
+    for (const std::string_view name : names) keys.push_back(*FindKey(section, name));
+    return keys;
+  };
+  for (const KeyInfo& key : section) {
     if (!key.needs.empty()) {
-      rules.push_back({{"if", HasOneOf(Named(key.needs))}, {"else", HasNone({key})}});
+      rules.push_back({{"if", HasOneOf(named(key.needs), "oneOf")}, {"else", HasNone({key})}});
     }
-    if (!key.excludes.empty()) {
-      rules.push_back({{"if", Has(key)}, {"then", HasNone(Named(key.excludes))}});
+    if (!key.excludes.empty() && key.alternative_group == 0) {
+      rules.push_back({{"if", Has(key)}, {"then", HasNone(named(key.excludes))}});
     }
   }
   return rules;
 }
 
-Json SectionSchema(std::string_view name) {
-  const Section section(name);
+Json SectionSchema(std::string_view section) {
+  const std::span<const KeyInfo> keys = KeysOf(section);
   Json properties = Json::object(), required = Json::array();
-  for (const KeyInfo& key : section.keys()) {
+  for (const KeyInfo& key : keys) {
     properties[std::string(key.name)] = KeySchema(key);
     if (key.required) required.push_back(key.name);
   }
   Json schema = {{"type", "object"}, {"additionalProperties", false}};
   if (!required.empty()) schema["required"] = std::move(required);
   schema["properties"] = std::move(properties);
-  if (Json rules = section.Rules(); !rules.empty()) {
+  if (Json rules = Rules(keys); !rules.empty()) {
     schema["if"] = true;
     schema["then"] = {{"allOf", std::move(rules)}};
   }

@@ -14,9 +14,14 @@
 #include "base/format.h"
 #include "base/number.h"
 #include "config/duration.h"
+#include "model/attribute.h"
 
 namespace patchbay {
 namespace {
+
+constexpr std::string_view kResource = "resource";
+constexpr std::string_view kMatch = "resource.match";
+constexpr std::string_view kUdev = "resource.match.udev";
 
 /// Returns the type of a value in words.
 std::string_view KindOf(const TomlValue& value) {
@@ -136,11 +141,11 @@ bool IsSection(const TomlValue& value) {
                              std::all_of(array->items.begin(), array->items.end(), is_table));
 }
 
-/// Returns the keys of a section that are sections themselves.
-std::vector<std::string_view> SectionsOf(std::string_view section) {
+/// Returns the names of the keys, or only of those that are sections themselves.
+std::vector<std::string_view> NamesOf(std::span<const KeyInfo> keys, bool only_sections = false) {
   std::vector<std::string_view> names;
-  for (const KeyInfo& key : AllKeys()) {
-    if (key.section == section && IsSection(key.type)) names.push_back(key.name);
+  for (const KeyInfo& key : keys) {
+    if (!only_sections || IsSection(key.type)) names.push_back(key.name);
   }
   return names;
 }
@@ -156,8 +161,8 @@ std::string WhereItBelongs(std::string_view key) {
 }
 
 /// Returns the hint on an unknown key in `udev`, which may belong to one of its tables.
-std::string HintOnUdevKey(std::string_view key, std::span<const std::string_view> known) {
-  if (std::string near = DidYouMean(ToLower(key), known); !near.empty()) return near;
+std::string HintOnUdevKey(std::string_view key, std::span<const KeyInfo> keys) {
+  if (std::string near = DidYouMean(ToLower(key), NamesOf(keys)); !near.empty()) return near;
   if (ToLower(key) != key &&
       key.find_first_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
     return Format("a udev property is written properties = {{ {} = \"…\" }}", key);
@@ -170,67 +175,43 @@ std::string HintOnUdevKey(std::string_view key, std::span<const std::string_view
 /// The values that a hint can repeat.
 enum class Repeats { kNothing, kHexNumber, kCount, kPath };
 
-/// A key of another device plugin, or a plausible name for a key, and its hint. The value of the
+/// Keys of other device plugins, or plausible names for a key, and their hint. The value of the
 /// user, or else the example, replaces "{}" in the hint.
-struct ForeignKey {
-  std::string_view section, key, hint;
+struct ForeignKeys {
+  std::string_view section, names, hint;
   Repeats repeats = Repeats::kNothing;
   std::string_view example = "";
 };
-constexpr std::string_view kByNumbers = "write usb = \"0403:6001\" or pci = \"10ee:5000\"";
-constexpr std::string_view kByVendor =
-    "write usb = \"{}:*\", with the product after the colon; pci has the same form";
-constexpr std::string_view kByProduct =
-    "write usb = \"*:{}\", with the vendor before the colon; pci has the same form";
 constexpr std::string_view kByNode =
     "write [[resource.device_node]] and below it container_path = \"{}\"";
-constexpr std::string_view kByReplicas =
-    "write replicas = {}, the number of containers that can have a device at the same time; "
-    "devices without nodes are `count` in [[resource.match]]";
-constexpr std::string_view kByLimits =
-    "write max_per_container = {}, or max_devices in the match to list no more devices than that";
-constexpr std::string_view kByPort =
-    "write usb_port = \"1-2\" and usb = \"*:*\", with the port as in `ls /sys/bus/usb/devices`";
-constexpr std::string_view kByAddress = "write pci_address = \"0000:3b:00.0\" and pci = \"*:*\"";
-constexpr std::string_view kByAttribute = "write attributes = { NAME = \"…\" }";
-constexpr std::string_view kByPath = "write path = \"/dev/…\"";
-constexpr std::string_view kInMatch = "write [[resource.match]] and below it path = \"/dev/…\"";
-constexpr ForeignKey kForeignKeys[] = {
-    {MatchDraft::kSection, "vendor", kByVendor, Repeats::kHexNumber, "0403"},
-    {MatchDraft::kSection, "vendor_id", kByVendor, Repeats::kHexNumber, "0403"},
-    {MatchDraft::kSection, "idVendor", kByVendor, Repeats::kHexNumber, "0403"},
-    {MatchDraft::kSection, "vid", kByVendor, Repeats::kHexNumber, "0403"},
-    {MatchDraft::kSection, "product", kByProduct, Repeats::kHexNumber, "6001"},
-    {MatchDraft::kSection, "product_id", kByProduct, Repeats::kHexNumber, "6001"},
-    {MatchDraft::kSection, "idProduct", kByProduct, Repeats::kHexNumber, "6001"},
-    {MatchDraft::kSection, "pid", kByProduct, Repeats::kHexNumber, "6001"},
-    {MatchDraft::kSection, "port", kByPort},
-    {MatchDraft::kSection, "bus", kByPort},
-    {MatchDraft::kSection, "address", kByAddress},
-    {MatchDraft::kSection, "slot", kByAddress},
-    {MatchDraft::kSection, "pci_id", kByNumbers},
-    {MatchDraft::kSection, "usb_id", kByNumbers},
-    {MatchDraft::kSection, "limit", "write max_devices = {}", Repeats::kCount, "1"},
-    {MatchDraft::kSection, "mountPath", kByNode, Repeats::kPath, "/dev/…"},
-    {ResourceDraft::kSection, "mountPath", kByNode, Repeats::kPath, "/dev/…"},
-    {ResourceDraft::kSection, "count", kByReplicas, Repeats::kCount, "10"},
-    {ResourceDraft::kSection, "nummaxdevices", kByReplicas, Repeats::kCount, "10"},
-    {ResourceDraft::kSection, "limit", kByLimits, Repeats::kCount, "1"},
-    {MatchDraft::kSection, "glob", kByPath},
-    {MatchDraft::kSection, "device", kByPath},
-    {MatchDraft::kSection, "devices", kByPath},
-    {MatchDraft::kSection, "paths", kByPath},
-    {MatchDraft::kSection, "node", kByPath},
+constexpr ForeignKeys kForeignKeys[] = {
+    {kMatch, "vendor vendor_id idVendor vid",
+     "write usb = \"{}:*\", with the product after the colon; pci has the same form",
+     Repeats::kHexNumber, "0403"},
+    {kMatch, "product product_id idProduct pid",
+     "write usb = \"*:{}\", with the vendor before the colon; pci has the same form",
+     Repeats::kHexNumber, "6001"},
+    {kMatch, "pci_id usb_id", "write usb = \"0403:6001\" or pci = \"10ee:5000\""},
+    {kMatch, "port bus",
+     "write usb_port = \"1-2\" and usb = \"*:*\", with the port as in `ls /sys/bus/usb/devices`"},
+    {kMatch, "address slot", "write pci_address = \"0000:3b:00.0\" and pci = \"*:*\""},
+    {kMatch, "limit", "write max_devices = {}", Repeats::kCount, "1"},
+    {kMatch, "mountPath", kByNode, Repeats::kPath, "/dev/…"},
+    {kMatch, "glob device devices paths node", "write path = \"/dev/…\""},
+    {kResource, "mountPath", kByNode, Repeats::kPath, "/dev/…"},
+    {kResource, "device devices paths glob groups",
+     "write [[resource.match]] and below it path = \"/dev/…\""},
+    {kResource, "count nummaxdevices",
+     "write replicas = {}, the number of containers that can have a device at the same time; "
+     "devices without nodes are `count` in [[resource.match]]",
+     Repeats::kCount, "10"},
+    {kResource, "limit",
+     "write max_per_container = {}, or max_devices in the match to list no more devices than that",
+     Repeats::kCount, "1"},
     // Keys of udev rules.
-    {UdevDraft::kSection, "ATTR", kByAttribute},
-    {UdevDraft::kSection, "ATTRS", kByAttribute},
-    {UdevDraft::kSection, "ENV", "write properties = { NAME = \"…\" }"},
-    {UdevDraft::kSection, "KERNEL", "write path = \"/dev/…\" in the match"},
-    {ResourceDraft::kSection, "device", kInMatch},
-    {ResourceDraft::kSection, "devices", kInMatch},
-    {ResourceDraft::kSection, "paths", kInMatch},
-    {ResourceDraft::kSection, "glob", kInMatch},
-    {ResourceDraft::kSection, "groups", kInMatch},
+    {kUdev, "ATTR ATTRS", "write attributes = { NAME = \"…\" }"},
+    {kUdev, "ENV", "write properties = { NAME = \"…\" }"},
+    {kUdev, "KERNEL", "write path = \"/dev/…\" in the match"},
 };
 
 /// Returns the value of an entry as a hint can repeat it, or "" if it has another form.
@@ -261,7 +242,7 @@ std::string RepeatableValue(const TomlValue& value, Repeats repeats) {
   return "";
 }
 
-std::string HintOnForeign(const ForeignKey& foreign, const TomlValue& value) {
+std::string HintOnForeign(const ForeignKeys& foreign, const TomlValue& value) {
   std::string hint(foreign.hint);
   const auto gap = hint.find("{}");
   if (gap == std::string::npos) return hint;
@@ -269,19 +250,20 @@ std::string HintOnForeign(const ForeignKey& foreign, const TomlValue& value) {
   return hint.replace(gap, 2, own.empty() ? foreign.example : own);
 }
 
-std::string HintOnUnknown(const TomlEntry& entry, std::string_view section,
-                          std::span<const std::string_view> known) {
+std::string HintOnUnknown(const TomlEntry& entry, std::span<const KeyInfo> keys) {
   const std::string_view key = entry.key.value;
-  for (const ForeignKey& foreign : kForeignKeys) {
-    if (foreign.section == section && foreign.key == key) {
-      return HintOnForeign(foreign, entry.value);
-    }
+  const std::string_view section = keys.front().section;
+  for (const ForeignKeys& foreign : kForeignKeys) {
+    const bool is_named =
+        Format(" {} ", foreign.names).find(Format(" {} ", key)) != std::string::npos;
+    if (is_named && foreign.section == section) return HintOnForeign(foreign, entry.value);
   }
-  if (section == UdevDraft::kSection) return HintOnUdevKey(key, known);
+  if (section == kUdev) return HintOnUdevKey(key, keys);
   if (IsSection(entry.value)) {
-    if (std::string hint = DidYouMean(key, SectionsOf(section)); !hint.empty()) return hint;
+    if (std::string hint = DidYouMean(key, NamesOf(keys, true)); !hint.empty()) return hint;
   }
   if (std::string hint = WhereItBelongs(key); !hint.empty()) return hint;
+  const std::vector<std::string_view> known = NamesOf(keys);
   return DidYouMean(key, known, known.size() > 15 ? "" : Format("must be one of {}", OneOf(known)));
 }
 
@@ -293,24 +275,26 @@ void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& repor
                   HintOnWrongType(key, value));
 }
 
-void ReportWrongPair(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
-  const std::string& name = entry.key.value;
-  const std::string key = name.size() > 100 ? "" : KeyText(name);
-  const KeyInfo pair{.name = key.empty() ? "KEY" : std::string_view(key)};
-  reporter.Report(Code::kWrongType, entry.value.place,
-                  Format("\"{}.{}\" must be a {}, not {}", table.name, name.substr(0, 100),
-                         Name(pair.type), KindOf(entry.value)),
-                  Format("in the table {}, {}", table.name, HintOnWrongType(pair, entry.value)));
+void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
+  const std::string name = entry.key.value.substr(0, 100);
+  const std::string text = KeyText(name);
+  const std::string_view key = text.empty() ? "KEY" : std::string_view(text);
+  const bool is_attribute = table.type == ValueType::kAttributeTable;
+  const std::string wanted =
+      is_attribute ? Format(", or a table with one of the keys {}, whose value is a string",
+                            OneOf(kAttributeTypeNames))
+                   : Format(", not {}", KindOf(entry.value));
+  reporter.Report(
+      Code::kWrongType, entry.value.place,
+      Format("\"{}.{}\" must be a string{}", table.name, name, wanted),
+      is_attribute
+          ? Format("as in {0} = \"{{id}}\", or {0} = {{ int = \"{{numa_node}}\" }}", key)
+          : Format("in the table {}, {}", table.name, HintOnWrongType({.name = key}, entry.value)));
 }
 
 bool ReportKeyOfResource(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
   const std::string& name = entry.key.value;
-  if (table.section != ResourceDraft::kSection ||
-      std::ranges::none_of(AllKeys(), [&](const KeyInfo& key) {
-        return key.section == table.section && key.name == name;
-      })) {
-    return false;
-  }
+  if (table.section != kResource || !FindKey(KeysOf(kResource), name)) return false;
   reporter.Report(Code::kUnknownKey, entry.key.place,
                   Format("\"{}\" in [{}.{}] is a key of {}", name, table.section, table.name,
                          SectionTitle(table.section)),
@@ -320,25 +304,16 @@ bool ReportKeyOfResource(const KeyInfo& table, const TomlEntry& entry, Reporter&
   return true;
 }
 
-void ReportWrongAttribute(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
-  const std::string text = KeyText(entry.key.value.substr(0, 100));
-  const std::string name = text.empty() ? "KEY" : text;
-  reporter.Report(
-      Code::kWrongType, entry.value.place,
-      Format("\"{}.{}\" must be a string, or a table with one of the keys {}, whose value is a "
-             "string",
-             table.name, name, OneOf(kAttributeTypeNames)),
-      Format("as in {} = \"{{id}}\", or {} = {{ int = \"{{numa_node}}\" }}", name, name));
-}
-
-std::string_view ReportUnknownKey(const TomlEntry& entry, std::string_view section,
-                                  std::span<const std::string_view> known, Reporter& reporter) {
+std::string_view ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInfo> keys,
+                                  Reporter& reporter) {
   const Text& key = entry.key;
   const bool is_long = key.value.size() > 100;
-  const std::string hint = is_long ? "" : HintOnUnknown(entry, section, known);
-  reporter.Report(Code::kUnknownKey, key.place,
-                  Format("{} has no key \"{}\"", SectionTitle(section), key.value.substr(0, 100)),
-                  hint);
+  const std::string hint = is_long ? "" : HintOnUnknown(entry, keys);
+  reporter.Report(
+      Code::kUnknownKey, key.place,
+      Format("{} has no key \"{}\"", SectionTitle(keys.front().section), key.value.substr(0, 100)),
+      hint);
+  const std::vector<std::string_view> known = NamesOf(keys);
   const std::string_view nearest = is_long ? "" : Nearest(key.value, known);
   return !nearest.empty() && hint == DidYouMean(nearest, known) ? nearest : "";
 }
@@ -352,22 +327,17 @@ void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter&
 void ReportDuplicateSection(const KeyInfo& key, const SourceLocation& place,
                             const SourceLocation& first, Reporter& reporter) {
   reporter.Report(Code::kDuplicateSection, place,
-                  Format("{} is already defined at {}", SectionTitle(key.name), Where(first)),
+                  Format("{} is already defined at {}", SectionTitle(key.table), Where(first)),
                   "all files form one document: keep this section in one of them");
 }
 
 void ReportOutOfRange(const KeyInfo& key, std::int64_t value, const SourceLocation& place,
                       Reporter& reporter) {
-  const auto shown = [&](std::int64_t n) {
-    return key.type == ValueType::kDuration ? FormatDuration(std::chrono::milliseconds(n))
-                                            : std::to_string(n);
-  };
-  reporter.Report(Code::kOutOfRange, place,
-                  Format("{} for \"{}\" is too {}", shown(value), key.name,
-                         value < key.range.min ? "small" : "large"),
-                  key.range.max == Range().max
-                      ? Format("the minimum is {}", shown(key.range.min))
-                      : Format("must be {} to {}", shown(key.range.min), shown(key.range.max)));
+  reporter.Report(
+      Code::kOutOfRange, place,
+      Format("{} for \"{}\" is too {}", NumberText(key, value), key.name,
+             value < key.range.min ? "small" : "large"),
+      Format("must be {} to {}", NumberText(key, key.range.min), NumberText(key, key.range.max)));
 }
 
 }  // namespace patchbay

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "config/keys.h"
+#include "config/reporter.h"
+#include "config/toml_value.h"
 
 namespace patchbay {
 
@@ -14,17 +16,14 @@ namespace patchbay {
 /// Reports that `value` has the wrong type for `key`.
 void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& reporter);
 /// Reports that a value in `table`, a table with arbitrary keys, has the wrong type.
-void ReportWrongPair(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
+void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
 /// Reports an entry of `table`, a table with arbitrary keys, that is a key of [[resource]], written
 /// below the table by accident. Returns whether it is.
 bool ReportKeyOfResource(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
-/// Reports that a value in `table`, a table of attributes, is neither a template nor a table of a
-/// type and a template.
-void ReportWrongAttribute(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
-/// Reports a key that is not in `known`, the keys of `section`. Returns the key that the hint
-/// suggests, or "".
-std::string_view ReportUnknownKey(const TomlEntry& entry, std::string_view section,
-                                  std::span<const std::string_view> known, Reporter& reporter);
+/// Reports a key that is not among `keys`, which are those of one section. Returns the key that the
+/// hint suggests, or "".
+std::string_view ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInfo> keys,
+                                  Reporter& reporter);
 /// Reports that the section at `place` lacks the required `key`.
 void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter& reporter);
 /// Reports that the section `key`, which may appear only once, appears again.

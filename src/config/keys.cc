@@ -1,340 +1,493 @@
-// The tables of keys, except those in keys_of_match.cc and keys_of_health.cc. Each row names the
-// member of the draft into which the key is decoded. docs/configuration.md and patchbay.toml(5)
-// contain the same texts, which tests/unit/config/docs_test.cc checks.
+// The table of keys, with one row for each: section, name, type, meaning, and what else applies to
+// it. docs/configuration.md and patchbay.toml(5) contain the same texts, which
+// tests/unit/config/docs_test.cc checks.
 
 #include "config/keys.h"
 
+#include <algorithm>
+
+#include "base/format.h"
 #include "base/log.h"
-#include "config/decode.h"
+#include "config/duration.h"
+#include "config/reporter.h"
 #include "config/schema_patterns.h"
+#include "model/spec.h"
 
 namespace patchbay {
 namespace {
 
+using enum ValueType;
+
+/// Milliseconds, for ranges of durations.
+constexpr std::int64_t kSecond = 1'000;
+constexpr std::int64_t kDay = 24 * 3'600 * kSecond;
+
+constexpr std::string_view kPreferences[] = {"none", "packed", "spread"};  // as in Preference
+constexpr std::string_view kHealths[] = {"healthy", "unhealthy"};          // as in Health
+
+constexpr std::string_view kTokenFile[] = {"token_file"};
 constexpr std::string_view kClientCertificate[] = {"client_certificate"};
+constexpr std::string_view kClientKey[] = {"client_key"};
+constexpr std::string_view kUsb[] = {"usb"};
+constexpr std::string_view kCommand[] = {"command"};
+constexpr std::string_view kExclude[] = {"exclude"};
+constexpr std::string_view kPath[] = {"path"};
+constexpr std::string_view kType[] = {"type"};
+constexpr std::string_view kTogether[] = {"together"};
+constexpr std::string_view kNotWithCommand[] = {"usb",         "pci",  "usb_port",
+                                                "pci_address", "udev", "not"};
+constexpr std::string_view kNotWithCount[] = {
+    "usb",  "pci",      "usb_port", "pci_address",      "udev",
+    "not",  "exclude",  "id",       "exclude_required", "allow_mounted",
+    "type", "group_by", "together", "require",          "max_devices"};
+constexpr std::string_view kFile[] = {"file"};
+constexpr std::string_view kExpectations[] = {"equals", "matches"};
 
-constexpr Key<DocumentDraft> kDocumentKeys[] = {
-    KeyFor<&DocumentDraft::daemon>({.name = "daemon", .meaning = "settings of the daemon"}),
-    KeyFor<&DocumentDraft::resources>(
-        {.name = "resource", .meaning = "an extended resource and its devices; can be repeated"}),
-};
+constexpr std::string_view kOneCredential =
+    "set both keys of the client certificate, or only token_file";
+constexpr std::string_view kAnyUsb =
+    "add usb = \"*:*\" to match any device with that serial number";
+constexpr std::string_view kOnlyDeviceNodes = "its nodes are always device nodes; remove the key";
+constexpr std::string_view kTotalTime =
+    "the program is stopped after this time, in total for all devices of the container";
 
-constexpr Key<DaemonDraft> kDaemonKeys[] = {
-    KeyFor<&DaemonDraft::listen>(
-        {.name = "listen",
-         .default_value = R"("[::]:9478")",
-         .meaning =
-             "address and port of the HTTP server for the status page, metrics and health checks",
-         .pattern = kListenPattern}),
-    KeyFor<&DaemonDraft::hosts>(
-        {.name = "hosts",
-         .default_value = R"(["*.svc", "*.svc.cluster.local"])",
-         .meaning = "names accepted in the Host header, in addition to IP addresses, localhost and "
-                    "the node's name; * matches any text",
+/// Returns a row of the table. `more` has the members that not every key has.
+constexpr KeyInfo Key(std::string_view section, std::string_view name, ValueType type,
+                      std::string_view meaning, KeyInfo more = {}) {
+  more.section = section;
+  more.name = name;
+  more.type = type;
+  more.meaning = meaning;
+  return more;
+}
+
+constexpr KeyInfo kKeys[] = {
+    Key("", "daemon", kTable, "settings of the daemon", {.table = "daemon"}),
+    Key("", "resource", kTables, "an extended resource and its devices; can be repeated",
+        {.table = "resource"}),
+
+    Key("daemon", "listen", kString,
+        "address and port of the HTTP server for the status page, metrics and health checks",
+        {.default_value = R"("[::]:9478")", .pattern = kListenPattern}),
+    Key("daemon", "hosts", kStringOrStrings,
+        "names accepted in the Host header, in addition to IP addresses, localhost and the node's "
+        "name; * matches any text",
+        {.default_value = R"(["*.svc", "*.svc.cluster.local"])",
          .example = R"("patchbay.example.com")",
          .pattern = kHostPattern}),
-    KeyFor<&DaemonDraft::kubelet_dir>(
-        {.name = "kubelet_dir",
-         .default_value = R"("/var/lib/kubelet/device-plugins")",
-         .meaning = "the kubelet's device plugin directory, at most 50 bytes",
-         .pattern = kKubeletDirPattern}),
-    KeyFor<&DaemonDraft::host_root>({.name = "host_root",
-                                     .default_value = R"("/")",
-                                     .meaning = "the directory where the host's root file system "
-                                                "is mounted; /dev and /sys are read below it",
-                                     .pattern = kPathPattern}),
-    KeyFor<&DaemonDraft::cdi_dir>(
-        {.name = "cdi_dir",
-         .default_value = R"("/var/run/cdi")",
-         .meaning = "the directory for CDI files, which the container runtime reads",
-         .pattern = kPathPattern}),
-    KeyFor<&DaemonDraft::pod_resources>(
-        {.name = "pod_resources",
-         .default_value = R"("/var/lib/kubelet/pod-resources/kubelet.sock")",
-         .meaning = "the kubelet's PodResources socket, which reports the devices in use by pods; "
-                    "\"\" disables it",
+    Key("daemon", "kubelet_dir", kString, "the kubelet's device plugin directory, at most 50 bytes",
+        {.default_value = R"("/var/lib/kubelet/device-plugins")", .pattern = kKubeletDirPattern}),
+    Key("daemon", "host_root", kString,
+        "the directory where the host's root file system is mounted; /dev and /sys are read below "
+        "it",
+        {.default_value = R"("/")", .pattern = kPathPattern}),
+    Key("daemon", "cdi_dir", kString,
+        "the directory for CDI files, which the container runtime reads",
+        {.default_value = R"("/var/run/cdi")", .pattern = kPathPattern}),
+    Key("daemon", "pod_resources", kString,
+        "the kubelet's PodResources socket, which reports the devices in use by pods; \"\" "
+        "disables it",
+        {.default_value = R"("/var/lib/kubelet/pod-resources/kubelet.sock")",
          .pattern = kPathOrNothingPattern}),
-    KeyFor<&DaemonDraft::spec, &DaemonSpec::rescan>(
-        {.name = "rescan",
-         .default_value = R"("60s")",
-         .meaning = "interval between full scans, in case an event was missed",
-         .range = {kSecond, kDay}}),
-    KeyFor<&DaemonDraft::spec, &DaemonSpec::max_probes>(
-        {.name = "max_probes",
-         .default_value = "8",
-         .meaning = "maximum number of health probes that run at the same time",
-         .range = {1, 256}}),
-    KeyFor<&DaemonDraft::spec, &DaemonSpec::device_metrics>(
-        {.name = "device_metrics",
-         .default_value = "true",
-         .meaning = "whether metrics have series for each device"}),
-    KeyFor<&DaemonDraft::spec, &DaemonSpec::log_level>({.name = "log_level",
-                                                        .default_value = R"("info")",
-                                                        .meaning = "minimum log level",
-                                                        .choices = kLogLevelNames}),
-    KeyFor<&DaemonDraft::spec, &DaemonSpec::api>(
-        {.name = "api",
-         .default_value = R"("device-plugin")",
-         .meaning = "the API that serves resources without a key of this name: that of device "
-                    "plugins, or Dynamic Resource Allocation",
-         .choices = kApiNames}),
-    KeyFor<&DaemonDraft::dra>(
-        {.name = "dra", .meaning = "settings of Dynamic Resource Allocation"}),
-    KeyFor<&DaemonDraft::kubernetes>(
-        {.name = "kubernetes",
-         .meaning = "the API server, for Dynamic Resource Allocation on a node without a pod; "
-                    "default: that of the pod's service account",
-         .non_empty = true}),
-};
+    Key("daemon", "rescan", kDuration, "interval between full scans, in case an event was missed",
+        {.default_value = R"("60s")", .range = {kSecond, kDay}}),
+    Key("daemon", "max_probes", kInteger,
+        "maximum number of health probes that run at the same time",
+        {.default_value = "8", .range = {1, 256}}),
+    Key("daemon", "device_metrics", kBoolean, "whether metrics have series for each device",
+        {.default_value = "true"}),
+    Key("daemon", "log_level", kChoice, "minimum log level",
+        {.default_value = R"("info")", .choices = kLogLevelNames}),
+    Key("daemon", "api", kChoice,
+        "the API that serves resources without a key of this name: that of device plugins, or "
+        "Dynamic Resource Allocation",
+        {.default_value = R"("device-plugin")", .choices = kApiNames}),
+    Key("daemon", "dra", kTable, "settings of Dynamic Resource Allocation",
+        {.table = "daemon.dra"}),
+    Key("daemon", "kubernetes", kTable,
+        "the API server, for Dynamic Resource Allocation on a node without a pod; default: that of "
+        "the pod's service account",
+        {.table = "daemon.kubernetes", .non_empty = true}),
 
-constexpr Key<DraDraft> kDraKeys[] = {
-    KeyFor<&DraDraft::driver>(
-        {.name = "driver",
-         .default_value = R"("patchbay.dev")",
-         .meaning = "the name of the driver in ResourceSlices and claims, at most 47 bytes",
-         .pattern = kDriverPattern}),
-};
+    Key("daemon.dra", "driver", kString,
+        "the name of the driver in ResourceSlices and claims, at most 47 bytes",
+        {.default_value = R"("patchbay.dev")", .pattern = kDriverPattern}),
 
-constexpr Key<KubernetesDraft> kKubernetesKeys[] = {
-    KeyFor<&KubernetesDraft::server>({.name = "server",
-                                      .meaning = "the address of the API server",
-                                      .required = true,
-                                      .example = R"("https://10.0.0.1:6443")",
-                                      .pattern = kServerPattern}),
-    KeyFor<&KubernetesDraft::ca>(
-        {.name = "ca",
-         .meaning = "a file with the certificates that verify the API server",
-         .required = true,
-         .example = R"("/etc/kubernetes/pki/ca.crt")",
-         .pattern = kPathPattern}),
-    KeyFor<&KubernetesDraft::token_file>(
-        {.name = "token_file",
-         .meaning = "a file with a token, which is read again when it changes",
-         .example = R"("/etc/patchbay/token")",
+    Key("daemon.kubernetes", "server", kString, "the address of the API server",
+        {.required = true, .example = R"("https://10.0.0.1:6443")", .pattern = kServerPattern}),
+    Key("daemon.kubernetes", "ca", kString,
+        "a file with the certificates that verify the API server",
+        {.required = true, .example = R"("/etc/kubernetes/pki/ca.crt")", .pattern = kPathPattern}),
+    Key("daemon.kubernetes", "token_file", kString,
+        "a file with a token, which is read again when it changes",
+        {.example = R"("/etc/patchbay/token")", .pattern = kPathPattern, .alternative_group = 2}),
+    Key("daemon.kubernetes", "client_certificate", kString,
+        "a file with a client certificate, instead of a token",
+        {.example = R"("/etc/patchbay/client.crt")",
          .pattern = kPathPattern,
+         .alternative_group = 1,
+         .needs = kClientKey,
+         .excludes = kTokenFile,
+         .hint = kOneCredential}),
+    Key("daemon.kubernetes", "client_key", kString,
+        "a file with the private key of the client certificate",
+        {.example = R"("/etc/patchbay/client.key")",
+         .pattern = kPathPattern,
+         .needs = kClientCertificate,
+         .hint = kOneCredential}),
+
+    Key("resource", "name", kString,
+        "the name that pods request: a domain, a slash and a name, as in example.com/serial",
+        {.required = true, .example = R"("example.com/serial")", .pattern = kResourceNamePattern}),
+    Key("resource", "description", kString, "human-readable description",
+        {.default_value = R"("")", .example = R"("serial ports of the lab")"}),
+    Key("resource", "api", kChoice,
+        "the API that serves the resource: that of device plugins, or Dynamic Resource Allocation; "
+        "default: `api` of [daemon]",
+        {.choices = kApiNames}),
+    Key("resource", "replicas", kInteger, "number of times each device is advertised",
+        {.default_value = "1", .range = {1, 10'000}}),
+    Key("resource", "max_per_container", kInteger,
+        "maximum number of devices that one container can request; 0 is no limit",
+        {.default_value = "0", .range = {0, 1'000'000}}),
+    Key("resource", "preferred_allocation", kChoice,
+        "which devices to prefer: packed on few NUMA nodes, or spread over distinct devices",
+        {.default_value = R"("none")", .choices = kPreferences}),
+    Key("resource", "topology", kBoolean,
+        "whether NUMA nodes are reported to the kubelet; default: true unless replicas is above 1"),
+    Key("resource", "exclusive", kBoolean,
+        "whether the nodes of this resource are unavailable to other resources",
+        {.default_value = "false"}),
+    Key("resource", "grant_group", kBoolean,
+        "whether processes of the container are in the groups that own its device nodes, so that "
+        "they need not run as root",
+        {.default_value = "false"}),
+    Key("resource", "forget_after", kDuration,
+        "how long a missing device stays listed as Unhealthy",
+        {.default_value = R"("10m")", .range = {1, 365 * kDay}}),
+    Key("resource", "on_unhealthy", kChoice,
+        "with Dynamic Resource Allocation: whether an unhealthy device gets no new pods, or its "
+        "pods are evicted too",
+        {.default_value = R"("no-schedule")", .choices = kOnUnhealthyNames}),
+    Key("resource", "claim_env", kStrings,
+        "with Dynamic Resource Allocation: beginnings of the names of environment variables that "
+        "parameters of claims may set; default: none",
+        {.example = R"(["BAUD_"])", .non_empty = true}),
+    Key("resource", "env_separator", kString,
+        "separator between the values of several devices in one environment variable",
+        {.default_value = R"(",")"}),
+    Key("resource", "on_nodes", kStrings,
+        "globs of names of Kubernetes nodes that serve the resource; default: all nodes",
+        {.example = R"(["rack-*"])", .non_empty = true}),
+    Key("resource", "cdi_devices", kTemplates,
+        "CDI device names for the container: vendor/class=name",
+        {.example = R"(["vendor.com/class={name}"])", .pattern = kCdiNamePattern}),
+    Key("resource", "match", kTables, "a rule that finds devices; can be repeated",
+        {.table = "resource.match", .required = true, .non_empty = true}),
+    Key("resource", "device_node", kTables,
+        "a device node for the container; default: every node, same path, \"rw\"",
+        {.table = "resource.device_node"}),
+    Key("resource", "mount", kTables, "a file or directory of the host to mount into the container",
+        {.table = "resource.mount"}),
+    Key("resource", "env", kTemplateTable, "environment variables of the container",
+        {.example = R"({"SERIAL_PORTS": "{path}"})", .key_pattern = kEnvNamePattern}),
+    Key("resource", "annotations", kTemplateTable, "annotations for the container runtime",
+        {.example = R"({"example.com/port": "{name}"})", .key_pattern = kAnnotationKeyPattern}),
+    Key("resource", "attributes", kAttributeTable,
+        "with Dynamic Resource Allocation: attributes of each device, by which claims select it; a "
+        "value is a string, or a table with the key string, int, bool or version",
+        {.example = R"({"port": "{usb_port}"})", .key_pattern = kAttributeNamePattern}),
+    Key("resource", "health", kTable,
+        "a health probe for each device; default: a device is Healthy while it exists",
+        {.table = "resource.health"}),
+    Key("resource", "hooks", kTable, "programs that run before and after containers use devices",
+        {.table = "resource.hooks", .non_empty = true}),
+
+    Key("resource.match", "path", kStringOrStrings,
+        "source: one or more globs; devices are the paths that match",
+        {.example = R"("/dev/ttyUSB*")",
+         .pattern = kGlobPattern,
+         .non_empty = true,
          .alternative_group = 1}),
-    KeyFor<&KubernetesDraft::client_certificate>(
-        {.name = "client_certificate",
-         .meaning = "a file with a client certificate, instead of a token",
-         .example = R"("/etc/patchbay/client.crt")",
-         .pattern = kPathPattern,
+    Key("resource.match", "regex", kString,
+        "source: an RE2 regular expression for the whole path; named groups are variables",
+        {.example = R"_("/dev/ttyUSB(?P<port>[0-9]+)")_",
+         .pattern = kRegexPattern,
          .alternative_group = 1}),
-    KeyFor<&KubernetesDraft::client_key>(
-        {.name = "client_key",
-         .meaning = "a file with the private key of the client certificate",
-         .example = R"("/etc/patchbay/client.key")",
-         .pattern = kPathPattern,
-         .needs = kClientCertificate}),
-};
+    Key("resource.match", "usb", kStringOrStrings,
+        "source or condition: USB IDs \"vendor:product\" in hexadecimal; * matches any",
+        {.example = R"("0403:6001")",
+         .pattern = kDeviceNumbersPattern,
+         .non_empty = true,
+         .alternative_group = 2,
+         .excludes = kType,
+         .hint = kOnlyDeviceNodes}),
+    Key("resource.match", "serial", kStringOrStrings, "with usb: patterns for the serial number",
+        {.example = R"("A9*")", .non_empty = true, .needs = kUsb, .hint = kAnyUsb}),
+    Key("resource.match", "usb_port", kStringOrStrings,
+        "condition: patterns for the USB port, as in {usb_port}",
+        {.example = R"("1-2.*")",
+         .non_empty = true,
+         .hint = "usb_port is a condition: add usb = \"*:*\" to find every device on these ports"}),
+    Key("resource.match", "pci", kStringOrStrings,
+        "source or condition: PCI IDs \"vendor:device\" in hexadecimal; * matches any",
+        {.example = R"("10ee:*")",
+         .pattern = kDeviceNumbersPattern,
+         .non_empty = true,
+         .alternative_group = 2,
+         .excludes = kType,
+         .hint = kOnlyDeviceNodes}),
+    Key("resource.match", "pci_address", kStringOrStrings,
+        "condition: patterns for the PCI address, as in {pci_address}",
+        {.example = R"("0000:3b:*")",
+         .non_empty = true,
+         .hint = "pci_address is a condition: add pci = \"*:*\" to find every function with these "
+                 "addresses"}),
+    Key("resource.match", "udev", kTable,
+        "source or condition: properties of a device as in udev rules",
+        {.table = "resource.match.udev",
+         .example = R"({"subsystem": "tty"})",
+         .non_empty = true,
+         .alternative_group = 3,
+         .alternative_requires = "subsystem",
+         .excludes = kType,
+         .hint = kOnlyDeviceNodes}),
+    Key("resource.match", "not", kTable,
+        "conditions; devices that meet all of them are not matched",
+        {.table = "resource.match.not", .example = R"({"usb_port": "1-2"})", .non_empty = true}),
+    Key("resource.match", "command", kStrings,
+        "source: a program and its arguments, run without a shell; devices are its output",
+        {.example = R"(["/usr/local/bin/list-ports", "--json"])",
+         .pattern = kArgumentPattern,
+         .non_empty = true,
+         .alternative_group = 1,
+         .excludes = kNotWithCommand,
+         .hint = "the command determines the devices; remove the key"}),
+    Key("resource.match", "timeout", kDuration,
+        "with command: the program is killed after this time",
+        {.default_value = R"("10s")",
+         .range = {100, 300 * kSecond},
+         .needs = kCommand,
+         .hint = "remove the key"}),
+    Key("resource.match", "count", kInteger,
+        "source: the number of devices, which have no node on the host",
+        {.range = {1, 10'000},
+         .example = "8",
+         .alternative_group = 1,
+         .excludes = kNotWithCount,
+         .hint = "devices of a \"count\" have no path and are numbered; remove the key"}),
+    Key("resource.match", "exclude", kStringOrStrings,
+        "globs of nodes, or of links to nodes, that are excluded",
+        {.example = R"("/dev/ttyUSB9*")", .pattern = kGlobPattern}),
+    Key("resource.match", "exclude_required", kBoolean,
+        "no device is advertised while a glob of exclude excludes nothing",
+        {.default_value = "false", .example = "true", .needs = kExclude, .hint = "remove the key"}),
+    Key("resource.match", "allow_mounted", kBoolean,
+        "disks that the host uses are advertised; no hook runs for them",
+        {.default_value = "false", .example = "true"}),
+    Key("resource.match", "id", kTemplate, "the ID of a device; default: derived from its path",
+        {.example = R"("{usb_port}")", .non_empty = true}),
+    Key("resource.match", "type", kChoice,
+        "the required file type: a character or block device, a regular file, a directory, or any "
+        "type",
+        {.default_value = R"("device")", .choices = kNodeTypeNames}),
+    Key("resource.match", "group_by", kString,
+        "the name of a variable; nodes with the same value are one device",
+        {.example = R"("card")",
+         .pattern = kVariablePattern,
+         .excludes = kTogether,
+         .hint = "keep group_by for one device per value, or together for one device"}),
+    Key("resource.match", "together", kBoolean,
+        "whether all nodes of the match are one device, which needs a node for each pattern of "
+        "path",
+        {.default_value = "false",
+         .needs = kPath,
+         .hint = "list the nodes of the device: path = [\"/dev/kvm\", \"/dev/net/tun\"]"}),
+    Key("resource.match", "require", kStringOrStrings,
+        "globs; a device must have a node for each of them",
+        {.example = R"("/dev/dri/renderD*")", .pattern = kGlobPattern}),
+    Key("resource.match", "max_devices", kInteger,
+        "maximum number of devices of the match; default: no limit",
+        {.range = {1, 100'000}, .example = "1"}),
+    Key("resource.match", "device_node", kTables,
+        "a device node for containers with a device of this match, instead of those of the "
+        "resource",
+        {.table = "resource.device_node"}),
 
-constexpr Key<ResourceDraft> kResourceKeys[] = {
-    KeyFor<&ResourceDraft::name>(
-        {.name = "name",
-         .meaning =
-             "the name that pods request: a domain, a slash and a name, as in example.com/serial",
-         .required = true,
-         .example = R"("example.com/serial")",
-         .pattern = kResourceNamePattern}),
-    KeyFor<&ResourceDraft::spec, &ResourceSpec::description>(
-        {.name = "description",
-         .default_value = R"("")",
-         .meaning = "human-readable description",
-         .example = R"("serial ports of the lab")"}),
-    KeyFor<&ResourceDraft::api>(
-        {.name = "api",
-         .meaning = "the API that serves the resource: that of device plugins, or Dynamic Resource "
-                    "Allocation; default: `api` of [daemon]",
-         .choices = kApiNames}),
-    KeyFor<&ResourceDraft::spec, &ResourceSpec::replicas>(
-        {.name = "replicas",
-         .default_value = "1",
-         .meaning = "number of times each device is advertised",
-         .range = {1, 10'000}}),
-    KeyFor<&ResourceDraft::spec, &ResourceSpec::max_per_container>(
-        {.name = "max_per_container",
-         .default_value = "0",
-         .meaning = "maximum number of devices that one container can request; 0 is no limit",
-         .range = {0, 1'000'000}}),
-    KeyFor<&ResourceDraft::preferred_allocation>(
-        {.name = "preferred_allocation",
-         .default_value = R"("none")",
-         .meaning =
-             "which devices to prefer: packed on few NUMA nodes, or spread over distinct devices",
-         .choices = kPreferences}),
-    KeyFor<&ResourceDraft::topology>({.name = "topology",
-                                      .meaning = "whether NUMA nodes are reported to the kubelet; "
-                                                 "default: true unless replicas is above 1"}),
-    KeyFor<&ResourceDraft::exclusive>(
-        {.name = "exclusive",
-         .default_value = "false",
-         .meaning = "whether the nodes of this resource are unavailable to other resources"}),
-    KeyFor<&ResourceDraft::grant_group>(
-        {.name = "grant_group",
-         .default_value = "false",
-         .meaning = "whether processes of the container are in the groups that own its device "
-                    "nodes, so that they need not run as root"}),
-    KeyFor<&ResourceDraft::spec, &ResourceSpec::forget_after>(
-        {.name = "forget_after",
-         .default_value = R"("10m")",
-         .meaning = "how long a missing device stays listed as Unhealthy",
-         .range = {1, 365 * kDay}}),
-    KeyFor<&ResourceDraft::on_unhealthy>(
-        {.name = "on_unhealthy",
-         .default_value = R"("no-schedule")",
-         .meaning = "with Dynamic Resource Allocation: whether an unhealthy device gets no new "
-                    "pods, or its pods are evicted too",
-         .choices = kOnUnhealthyNames}),
-    KeyFor<&ResourceDraft::claim_env>(
-        {.name = "claim_env",
-         .meaning = "with Dynamic Resource Allocation: beginnings of the names of environment "
-                    "variables that parameters of claims may set; default: none",
-         .example = R"(["BAUD_"])",
-         .non_empty = true}),
-    KeyFor<&ResourceDraft::env_separator>(
-        {.name = "env_separator",
-         .default_value = R"(",")",
-         .meaning = "separator between the values of several devices in one environment variable"}),
-    KeyFor<&ResourceDraft::on_nodes>(
-        {.name = "on_nodes",
-         .meaning =
-             "globs of names of Kubernetes nodes that serve the resource; default: all nodes",
-         .example = R"(["rack-*"])",
-         .non_empty = true}),
-    KeyFor<&ResourceDraft::cdi_devices>(
-        {.name = "cdi_devices",
-         .meaning = "CDI device names for the container: vendor/class=name",
-         .example = R"(["vendor.com/class={name}"])",
-         .pattern = kCdiNamePattern}),
-    KeyFor<&ResourceDraft::matches>({.name = "match",
-                                     .meaning = "a rule that finds devices; can be repeated",
-                                     .required = true,
-                                     .non_empty = true}),
-    KeyFor<&ResourceDraft::device_nodes>(
-        {.name = "device_node",
-         .meaning = "a device node for the container; default: every node, same path, \"rw\""}),
-    KeyFor<&ResourceDraft::mounts>(
-        {.name = "mount",
-         .meaning = "a file or directory of the host to mount into the container"}),
-    KeyFor<&ResourceDraft::env>({.name = "env",
-                                 .meaning = "environment variables of the container",
-                                 .example = R"({"SERIAL_PORTS": "{path}"})",
-                                 .key_pattern = kEnvNamePattern}),
-    KeyFor<&ResourceDraft::annotations>({.name = "annotations",
-                                         .meaning = "annotations for the container runtime",
-                                         .example = R"({"example.com/port": "{name}"})",
-                                         .key_pattern = kAnnotationKeyPattern}),
-    KeyFor<&ResourceDraft::attributes>(
-        {.name = "attributes",
-         .meaning = "with Dynamic Resource Allocation: attributes of each device, by which claims "
-                    "select it; a value is a string, or a table with the key string, int, bool or "
-                    "version",
-         .example = R"({"port": "{usb_port}"})",
-         .key_pattern = kAttributeNamePattern}),
-    KeyFor<&ResourceDraft::health>(
-        {.name = "health",
-         .meaning =
-             "a health probe for each device; default: a device is Healthy while it exists"}),
-    KeyFor<&ResourceDraft::hooks>(
-        {.name = "hooks",
-         .meaning = "programs that run before and after containers use devices",
-         .non_empty = true}),
-};
+    Key("resource.match.not", "usb", kStringOrStrings,
+        "USB IDs \"vendor:product\" in hexadecimal; * matches any",
+        {.example = R"("0403:6001")", .pattern = kDeviceNumbersPattern, .non_empty = true}),
+    Key("resource.match.not", "serial", kStringOrStrings,
+        "with usb: patterns for the serial number",
+        {.example = R"("A9*")", .non_empty = true, .needs = kUsb, .hint = kAnyUsb}),
+    Key("resource.match.not", "usb_port", kStringOrStrings, "patterns for the USB port",
+        {.example = R"("1-2.*")", .non_empty = true}),
+    Key("resource.match.not", "pci", kStringOrStrings,
+        "PCI IDs \"vendor:device\" in hexadecimal; * matches any",
+        {.example = R"("10ee:*")", .pattern = kDeviceNumbersPattern, .non_empty = true}),
+    Key("resource.match.not", "pci_address", kStringOrStrings, "patterns for the PCI address",
+        {.example = R"("0000:3b:*")", .non_empty = true}),
+    Key("resource.match.not", "udev", kTable, "properties of a device as in udev rules",
+        {.table = "resource.match.udev", .example = R"({"subsystem": "tty"})", .non_empty = true}),
 
-constexpr Key<DeviceNodeDraft> kDeviceNodeKeys[] = {
-    KeyFor<&DeviceNodeDraft::host_path>(
-        {.name = "host_path",
-         .meaning = "path of the node on the host; default: every node of the device",
-         .example = R"("/dev/dri/renderD{card}")",
-         .pattern = kPathTemplatePattern}),
-    KeyFor<&DeviceNodeDraft::container_path>(
-        {.name = "container_path",
-         .meaning =
-             "path of the node in the container; default: host_path, or the path that matched",
-         .example = R"("/dev/serial{slot}")",
-         .pattern = kContainerPathPattern}),
-    KeyFor<&DeviceNodeDraft::permissions>(
-        {.name = "permissions",
-         .default_value = R"("rw")",
-         .meaning = "permissions of the container: r (read), w (write), m (mknod)",
-         .pattern = kPermissionsPattern}),
-    KeyFor<&DeviceNodeDraft::optional>(
-        {.name = "optional",
-         .default_value = "false",
-         .meaning =
-             "whether the node is omitted, instead of an error, if the host does not have it"}),
-};
+    Key("resource.match.udev", "subsystem", kStringOrStrings,
+        "patterns for the subsystem of the device", {.example = R"("tty")"}),
+    Key("resource.match.udev", "driver", kStringOrStrings,
+        "patterns for the driver of the device or of one of its ancestors",
+        {.example = R"("ftdi_sio")"}),
+    Key("resource.match.udev", "properties", kPatternTable,
+        "patterns for udev properties of the device", {.example = R"({"ID_VENDOR_ID": "0403"})"}),
+    Key("resource.match.udev", "attributes", kPatternTable,
+        "patterns for sysfs attributes, all of the device or of the same ancestor",
+        {.example = R"({"idProduct": "60*"})", .key_pattern = kAttributePattern}),
 
-constexpr Key<MountDraft> kMountKeys[] = {
-    KeyFor<&MountDraft::host_path>({.name = "host_path",
-                                    .meaning = "path on the host",
-                                    .required = true,
-                                    .example = R"("/opt/tools")",
-                                    .pattern = kPathTemplatePattern}),
-    KeyFor<&MountDraft::container_path>({.name = "container_path",
-                                         .meaning = "path in the container; default: host_path",
-                                         .example = R"("/opt/tools")",
-                                         .pattern = kContainerPathPattern}),
-    KeyFor<&MountDraft::read_only>({.name = "read_only",
-                                    .default_value = "true",
-                                    .meaning = "whether the mount is read-only"}),
-    KeyFor<&MountDraft::optional>({.name = "optional",
-                                   .default_value = "false",
-                                   .meaning = "whether the mount is left out if the host does not "
-                                              "have host_path"}),
+    Key("resource.device_node", "host_path", kTemplate,
+        "path of the node on the host; default: every node of the device",
+        {.example = R"("/dev/dri/renderD{card}")", .pattern = kPathTemplatePattern}),
+    Key("resource.device_node", "container_path", kTemplate,
+        "path of the node in the container; default: host_path, or the path that matched",
+        {.example = R"("/dev/serial{slot}")", .pattern = kContainerPathPattern}),
+    Key("resource.device_node", "permissions", kString,
+        "permissions of the container: r (read), w (write), m (mknod)",
+        {.default_value = R"("rw")", .pattern = kPermissionsPattern}),
+    Key("resource.device_node", "optional", kBoolean,
+        "whether the node is omitted, instead of an error, if the host does not have it",
+        {.default_value = "false"}),
+
+    Key("resource.mount", "host_path", kTemplate, "path on the host",
+        {.required = true, .example = R"("/opt/tools")", .pattern = kPathTemplatePattern}),
+    Key("resource.mount", "container_path", kTemplate, "path in the container; default: host_path",
+        {.example = R"("/opt/tools")", .pattern = kContainerPathPattern}),
+    Key("resource.mount", "read_only", kBoolean, "whether the mount is read-only",
+        {.default_value = "true"}),
+    Key("resource.mount", "optional", kBoolean,
+        "whether the mount is left out if the host does not have host_path",
+        {.default_value = "false"}),
+
+    Key("resource.health", "command", kTemplates,
+        "a program and its arguments, run without a shell; exit code 0 means healthy",
+        {.example = R"(["/usr/local/bin/card-ok", "{path}"])",
+         .non_empty = true,
+         .alternative_group = 1}),
+    Key("resource.health", "open", kBoolean,
+        "true: healthy if each node of the device can be opened",
+        {.example = "true", .alternative_group = 1}),
+    Key("resource.health", "file", kTemplate,
+        "a file of the host, for example in /sys; healthy if it has the expected content",
+        {.example = R"("/sys/class/net/{INTERFACE}/operstate")",
+         .pattern = kPathTemplatePattern,
+         .alternative_group = 1,
+         .needs = kExpectations,
+         .hint = "equals = \"up\", or matches = 'up|unknown'"}),
+    Key("resource.health", "equals", kString, "with file: the expected content",
+        {.example = R"("up")", .needs = kFile, .hint = "add the file to read"}),
+    Key("resource.health", "matches", kString, "with file: an RE2 expression for the whole content",
+        {.example = R"("up|unknown")", .needs = kFile, .hint = "add the file to read"}),
+    Key("resource.health", "period", kDuration, "interval between probes, with a jitter of 10 %",
+        {.default_value = R"("30s")", .range = {100, kDay}}),
+    Key("resource.health", "timeout", kDuration, "a probe that takes longer fails",
+        {.default_value = R"("5s")", .range = {10, 300 * kSecond}}),
+    Key("resource.health", "initial_delay", kDuration,
+        "delay before the first probe of a new device",
+        {.default_value = R"("0s")", .range = {0, kDay}}),
+    Key("resource.health", "failure_threshold", kInteger,
+        "consecutive failures before a device is marked Unhealthy",
+        {.default_value = "3", .range = {1, 1000}}),
+    Key("resource.health", "success_threshold", kInteger,
+        "consecutive successes before a device is marked Healthy again",
+        {.default_value = "1", .range = {1, 1000}}),
+    Key("resource.health", "before_first", kChoice,
+        "the health that is reported until a threshold is reached",
+        {.default_value = R"("healthy")", .choices = kHealths}),
+
+    Key("resource.hooks", "pre_start", kTable, "runs before each start of a container; can be slow",
+        {.table = "resource.hooks.pre_start"}),
+    Key("resource.hooks", "allocate", kTable,
+        "runs while the kubelet admits the pod; must be quick",
+        {.table = "resource.hooks.allocate"}),
+    Key("resource.hooks", "release", kTable, "runs when no pod uses the device any more",
+        {.table = "resource.hooks.release"}),
+
+    Key("resource.hooks.pre_start", "command", kTemplates,
+        "a program and its arguments, run without a shell, once for each device",
+        {.required = true,
+         .example = R"(["/usr/local/bin/card-reset", "{path}"])",
+         .non_empty = true}),
+    Key("resource.hooks.pre_start", "timeout", kDuration, kTotalTime,
+        {.default_value = R"("20s")", .range = {10, kMaxPreStart.count() * kSecond}}),
+
+    Key("resource.hooks.allocate", "command", kTemplates,
+        "a program and its arguments, run without a shell, once for each device",
+        {.required = true,
+         .example = R"(["/usr/local/bin/card-reset", "{path}"])",
+         .non_empty = true}),
+    Key("resource.hooks.allocate", "timeout", kDuration, kTotalTime,
+        {.default_value = R"("5s")", .range = {10, 60 * kSecond}}),
+
+    Key("resource.hooks.release", "command", kTemplates,
+        "a program and its arguments, run without a shell, once for each device",
+        {.required = true,
+         .example = R"(["/usr/local/bin/card-reset", "{path}"])",
+         .non_empty = true}),
+    Key("resource.hooks.release", "timeout", kDuration, "the program is stopped after this time",
+        {.default_value = R"("60s")", .range = {10, 3'600 * kSecond}}),
 };
 
 }  // namespace
 
-template <>
-std::span<const Key<DocumentDraft>> KeysOf() {
-  return kDocumentKeys;
-}
-template <>
-std::span<const Key<DaemonDraft>> KeysOf() {
-  return kDaemonKeys;
-}
-template <>
-std::span<const Key<DraDraft>> KeysOf() {
-  return kDraKeys;
-}
-template <>
-std::span<const Key<KubernetesDraft>> KeysOf() {
-  return kKubernetesKeys;
-}
-template <>
-std::span<const Key<ResourceDraft>> KeysOf() {
-  return kResourceKeys;
-}
-template <>
-std::span<const Key<DeviceNodeDraft>> KeysOf() {
-  return kDeviceNodeKeys;
-}
-template <>
-std::span<const Key<MountDraft>> KeysOf() {
-  return kMountKeys;
+std::span<const KeyInfo> AllKeys() { return kKeys; }
+
+std::span<const KeyInfo> KeysOf(std::string_view section) {
+  const auto is_of_section = [&](const KeyInfo& key) { return key.section == section; };
+  const auto* first = std::ranges::find_if(kKeys, is_of_section);
+  return {first, std::find_if_not(first, std::end(kKeys), is_of_section)};
 }
 
-std::vector<KeyInfo> AllKeys() {
-  std::vector<KeyInfo> all;
-  const auto add = [&](const auto& keys) {
-    for (const auto& key : keys) all.push_back(key.info);
-  };
-  add(KeysOf<DocumentDraft>());
-  add(KeysOf<DaemonDraft>());
-  add(KeysOf<DraDraft>());
-  add(KeysOf<KubernetesDraft>());
-  add(KeysOf<ResourceDraft>());
-  add(KeysOf<MatchDraft>());
-  add(KeysOf<ConditionsDraft>());
-  add(KeysOf<UdevDraft>());
-  add(KeysOf<DeviceNodeDraft>());
-  add(KeysOf<MountDraft>());
-  add(KeysOf<HealthDraft>());
-  add(KeysOf<HooksDraft>());
-  add(KeysOf<PreStartDraft>());
-  add(KeysOf<AllocateDraft>());
-  add(KeysOf<ReleaseDraft>());
-  return all;
+const KeyInfo* FindKey(std::span<const KeyInfo> keys, std::string_view name) {
+  const auto found = std::ranges::find(keys, name, &KeyInfo::name);
+  return found == keys.end() ? nullptr : &*found;
+}
+
+std::string_view Name(ValueType type) {
+  switch (type) {
+    case ValueType::kString: return "string";
+    case ValueType::kTemplate: return "template";
+    case ValueType::kStringOrStrings: return "string or list of strings";
+    case ValueType::kStrings: return "list of strings";
+    case ValueType::kTemplates: return "list of templates";
+    case ValueType::kChoice: return "word";
+    case ValueType::kInteger: return "whole number";
+    case ValueType::kBoolean: return "boolean";
+    case ValueType::kDuration: return "duration";
+    case ValueType::kTemplateTable: return "table of templates";
+    case ValueType::kPatternTable: return "table of patterns";
+    case ValueType::kAttributeTable: return "table of attributes";
+    case ValueType::kTable: return "table";
+    case ValueType::kTables: return "list of tables";
+  }
+  return "";
+}
+
+std::string NumberText(const KeyInfo& key, std::int64_t number) {
+  return key.type == kDuration ? FormatDuration(std::chrono::milliseconds(number))
+                               : std::to_string(number);
+}
+
+std::string TypeText(const KeyInfo& key) {
+  if (!key.choices.empty()) return OneOf(key.choices);
+  std::string text(Name(key.type));
+  if (key.range.max != Range().max) {
+    text += Format(", {} to {}", NumberText(key, key.range.min), NumberText(key, key.range.max));
+  }
+  return text;
+}
+
+std::string SectionTitle(std::string_view section) {
+  if (section.empty()) return "the top level";
+  const bool is_list = std::ranges::any_of(kKeys, [&](const KeyInfo& key) {
+    return key.table == section && key.type == ValueType::kTables;
+  });
+  return is_list ? Format("[[{}]]", section) : Format("[{}]", section);
 }
 
 }  // namespace patchbay

@@ -1,9 +1,11 @@
 #include "config/load.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/format.h"
-#include "config/decode.h"
 #include "config/overlap.h"
-#include "config/reporter.h"
+#include "config/section.h"
 #include "config/source_files.h"
 #include "config/toml_reader.h"
 #include "config/validate.h"
@@ -13,31 +15,37 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// Parses one text and adds it to the document. Returns false if it is too large or not TOML.
+/// Parses one text and adds its entries to the document. Returns false if it is too large or not
+/// TOML.
 bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
-               DocumentDraft& document) {
-  const SourceLocation whole{source.name, 0, 0};
+               TomlTable& document) {
   if (source.text.size() > kLargestSource) {
-    reporter.Report(Code::kFileTooLarge, whole,
+    reporter.Report(Code::kFileTooLarge, {source.name, 0, 0},
                     Format("the file is larger than {} bytes", kLargestSource),
                     "split it: all files of a directory form one document");
     return false;
   }
   if (source.text.starts_with(kByteOrderMark)) source.text.erase(0, kByteOrderMark.size());
-  const auto table = ReadToml(source, reporter);
+  auto table = ReadToml(source, reporter);
   diagnostics.AddSource(std::move(source.name), std::move(source.text));
-  return table && DecodeSection(*table, whole, document, reporter);
+  if (!table) return false;
+  std::ranges::move(table->entries, std::back_inserter(document.entries));
+  return true;
 }
 
 void Load(std::vector<SourceFile> sources, const std::string& node, Reporter& reporter,
           Loaded& loaded) {
-  DocumentDraft document;
+  TomlTable table;
+  bool is_complete = !sources.empty();  // otherwise the reason is already reported
+  const SourceLocation place{sources.empty() ? "" : sources.back().name, 0, 0};
   for (SourceFile& source : sources) {
-    if (!AddSource(std::move(source), reporter, loaded.diagnostics, document)) {
-      document.broken = true;
-    }
+    if (!AddSource(std::move(source), reporter, loaded.diagnostics, table)) is_complete = false;
   }
-  if (sources.empty()) document.broken = true;  // the reason is already reported
+  const Section document("", table, place, reporter);
+  if (is_complete && !document.is_broken() && !document.Has("resource")) {
+    reporter.Report(Code::kNoResources, place, "the configuration has no resource",
+                    "write [[resource]] with a name and a [[resource.match]]");
+  }
   Model model = Validate(document, node, reporter);
   if (loaded.diagnostics.HasErrors()) return;
   WarnOfSharedNodes(document, model, reporter);

@@ -1,191 +1,112 @@
-// kSources lists the keys that can be the source of a match. The source is the key of the lowest
-// alternative_group that the match has; a second key of that group is an error.
-// `usb`, `pci` and `udev` are compiled as conditions first, and TakeCondition moves the one that is
-// the source out of the conditions. The remaining checks depend on the source: keys that do not
-// apply to it, patterns that match or exclude nothing, and the variables of `group_by` and `id`.
-//
-// No missing source is reported if the match has an invalid key, which may have been the source.
+// kSources lists the keys that can be the source of a match; Section selects one of them. `usb`,
+// `pci` and `udev` are compiled as conditions first, and TakeCondition moves the one that is the
+// source out of the conditions. The remaining checks depend on values: patterns that match or
+// exclude nothing, and the variables of `group_by` and `id`.
 
 #include "config/match.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "base/format.h"
 #include "config/argv.h"
 #include "config/conditions.h"
 #include "config/foreign_syntax.h"
-#include "config/keys.h"
 #include "config/path_checks.h"
+#include "config/toml_text.h"
 #include "config/variable_scope.h"
 
 namespace patchbay {
 namespace {
 
-std::optional<Source> CompilePathSource(const MatchDraft& draft, MatchSpec&, PatternBudget& budget,
+std::optional<Source> CompilePathSource(const Section& section, MatchSpec&, PatternBudget& budget,
                                         Reporter& reporter) {
-  if (draft.path->items.empty()) {
-    reporter.Report(Code::kMatchesNothing, draft.path->place, "the list of patterns is empty",
+  const std::vector<Text> patterns = section.GetTexts("path");
+  if (patterns.empty()) {
+    reporter.Report(Code::kMatchesNothing, section.PlaceOf("path"), "the list of patterns is empty",
                     "write path = [\"/dev/…\"]");
     return std::nullopt;
   }
-  auto globs = CompileGlobs(*draft.path, budget, reporter);
-  if (!globs || !CheckBeginnings(*globs, *draft.path, reporter)) return std::nullopt;
+  auto globs = CompileGlobs(patterns, budget, reporter);
+  if (!globs || !CheckBeginnings(*globs, patterns, reporter)) return std::nullopt;
   return PathSource{std::move(*globs)};
 }
 
-std::optional<Source> CompileRegexSource(const MatchDraft& draft, MatchSpec&, PatternBudget& budget,
+std::optional<Source> CompileRegexSource(const Section& section, MatchSpec&, PatternBudget& budget,
                                          Reporter& reporter) {
-  auto regex = CompileRegex(*draft.regex, budget, reporter);
+  auto regex = CompileRegex(*section.GetText("regex"), budget, reporter);
   if (!regex) return std::nullopt;
   return RegexSource{std::move(*regex)};
 }
 
-std::optional<Source> CompileCountSource(const MatchDraft& draft, MatchSpec&, PatternBudget&,
+std::optional<Source> CompileCountSource(const Section& section, MatchSpec&, PatternBudget&,
                                          Reporter&) {
-  return CountSource{draft.count->value};
+  CountSource source;
+  section.Read("count", source.count);
+  return source;
 }
 
-std::optional<Source> CompileCommandSource(const MatchDraft& draft, MatchSpec&, PatternBudget&,
+std::optional<Source> CompileCommandSource(const Section& section, MatchSpec&, PatternBudget&,
                                            Reporter& reporter) {
-  if (!CheckArgv(*draft.command, R"(command = ["/usr/local/bin/list-ports", "--json"])",
-                 reporter)) {
+  const std::vector<Text> argv = section.GetTexts("command");
+  if (!CheckArgv(argv, section.PlaceOf("command"),
+                 R"(command = ["/usr/local/bin/list-ports", "--json"])", reporter)) {
     return std::nullopt;
   }
   CommandSource source;
-  for (const Text& argument : draft.command->items) source.argv.push_back(argument.value);
-  if (draft.timeout) source.timeout = draft.timeout->value;
+  for (const Text& argument : argv) source.argv.push_back(argument.value);
+  section.Read("timeout", source.timeout);
   return source;
 }
 
 /// Moves a condition out of `match` to make it the source.
 template <auto Condition>
-std::optional<Source> TakeCondition(const MatchDraft&, MatchSpec& match, PatternBudget&,
-                                    Reporter&) {
+std::optional<Source> TakeCondition(const Section&, MatchSpec& match, PatternBudget&, Reporter&) {
   auto condition = std::exchange(match.conditions.*Condition, std::nullopt);
   if (!condition) return std::nullopt;
   return std::move(*condition);
 }
 
-constexpr std::string_view kOfPaths[] = {"type"};
-
-/// A key that can be the source of a match, with functions that check for the key and compile it.
-/// If a match has several such keys, the one of the lowest alternative_group is the source and the
-/// others are conditions.
+/// A key that can be the source of a match, with the function that compiles it.
 struct SourceKey {
   std::string_view name;
-  bool (*present)(const MatchDraft&);
-  std::optional<Source> (*compile)(const MatchDraft&, MatchSpec&, PatternBudget&, Reporter&);
-  /// Why the match cannot have the `excludes` of the key, or `refused` if that is not empty.
-  std::string_view why_refused = "";
-  std::span<const std::string_view> refused = {};
+  std::optional<Source> (*compile)(const Section&, MatchSpec&, PatternBudget&, Reporter&);
 };
-
-template <auto Member>
-bool Has(const MatchDraft& draft) {
-  return (draft.*Member).has_value();
-}
-
-template <auto Member>
-bool HasCondition(const MatchDraft& draft) {
-  return (draft.conditions.*Member).has_value();
-}
-
-constexpr std::string_view kOnlyDevices = "its nodes are always device nodes";
 constexpr SourceKey kSources[] = {
-    {"path", Has<&MatchDraft::path>, CompilePathSource},
-    {"regex", Has<&MatchDraft::regex>, CompileRegexSource},
-    {"command", Has<&MatchDraft::command>, CompileCommandSource,
-     "the command determines the devices"},
-    {"count", Has<&MatchDraft::count>, CompileCountSource,
-     "devices of a \"count\" have no path and are numbered"},
-    {"usb", HasCondition<&ConditionsDraft::usb>, TakeCondition<&HardwarePatterns::usb>,
-     kOnlyDevices, kOfPaths},
-    {"pci", HasCondition<&ConditionsDraft::pci>, TakeCondition<&HardwarePatterns::pci>,
-     kOnlyDevices, kOfPaths},
-    {"udev", HasCondition<&ConditionsDraft::udev>, TakeCondition<&HardwarePatterns::udev>,
-     kOnlyDevices, kOfPaths},
+    {"path", CompilePathSource},
+    {"regex", CompileRegexSource},
+    {"command", CompileCommandSource},
+    {"count", CompileCountSource},
+    {"usb", TakeCondition<&HardwarePatterns::usb>},
+    {"pci", TakeCondition<&HardwarePatterns::pci>},
+    {"udev", TakeCondition<&HardwarePatterns::udev>},
 };
 
-int WayOf(const SourceKey& source) { return KeyOf<MatchDraft>(source.name).alternative_group; }
-
-std::string HintOnMissingSource(const MatchDraft& draft) {
-  if (draft.conditions.usb_port) {
-    return "usb_port is a condition: add usb = \"*:*\" to find every device on these ports";
-  }
-  if (draft.conditions.pci_address) {
-    return "pci_address is a condition: add pci = \"*:*\" to find every function with these "
-           "addresses";
-  }
-  std::vector<std::string_view> names;
-  for (const SourceKey& source : kSources) names.push_back(source.name);
-  return Format("add {}; usb, pci and udev can also be combined with path or regex", OneOf(names));
+/// Compiles the source. Returns none after an error.
+std::optional<Source> CompileSource(const Section& section, MatchSpec& match, PatternBudget& budget,
+                                    Reporter& reporter) {
+  const auto* key = std::ranges::find(kSources, section.alternative(), &SourceKey::name);
+  if (key == std::end(kSources)) return std::nullopt;
+  return key->compile(section, match, budget, reporter);
 }
 
-/// Returns the keys of the lowest alternative_group that the match has.
-std::vector<const SourceKey*> SourcesOf(const MatchDraft& draft) {
-  std::vector<const SourceKey*> sources;
-  for (const SourceKey& source : kSources) {
-    if (!source.present(draft)) continue;
-    if (!sources.empty() && WayOf(source) > WayOf(*sources.front())) continue;
-    if (!sources.empty() && WayOf(source) < WayOf(*sources.front())) sources.clear();
-    sources.push_back(&source);
-  }
-  return sources;
-}
-
-/// Returns the key of the source, or null after an error.
-const SourceKey* SourceOf(const MatchDraft& draft, Reporter& reporter) {
-  const auto sources = SourcesOf(draft);
-  if (sources.size() == 1) return sources.front();
-  if (sources.size() > 1) {
-    std::vector<std::string_view> names;
-    names.reserve(sources.size());
-    for (const SourceKey* source : sources) names.push_back(source->name);
-    reporter.Report(Code::kMatchSource, draft.place, "the match has several sources",
-                    Format("keep {}; a second source needs a second {}", OneOf(names),
-                           SectionTitle(MatchDraft::kSection)));
-  } else if (!draft.broken) {  // a key that could not be used may have been the source
-    reporter.Report(Code::kMatchSource, draft.place, "the match has no source",
-                    HintOnMissingSource(draft));
-  }
-  return nullptr;
-}
-
-/// Reports keys that do not apply to the source of the match.
-void CheckKeysOfSource(const SourceKey& key, const MatchDraft& draft, const MatchSpec& match,
-                       Reporter& reporter) {
-  const auto refused = key.refused.empty() ? KeyOf<MatchDraft>(key.name).excludes : key.refused;
-  for (const PlacedKey& other : draft.keys) {
-    if (!std::ranges::count(refused, other.name)) continue;
-    reporter.Report(Code::kNotWithSource, other.place,
-                    Format("\"{}\" cannot be combined with \"{}\"", other.name, key.name),
-                    key.why_refused.empty() ? "remove one of the two keys"
-                                            : Format("{}; remove the key", key.why_refused));
-  }
-  if (draft.timeout && !draft.command) {
-    reporter.Report(Code::kNeedsKey, draft.timeout->place, "\"timeout\" needs \"command\"",
-                    "remove the key");
-  }
-  const auto& udev_draft = draft.conditions.udev;
-  const auto* udev = std::get_if<UdevPattern>(&match.source);
-  if (udev != nullptr && udev->subsystems.empty() && !udev_draft->subsystem &&
-      !udev_draft->broken) {
-    reporter.Report(Code::kNeedsKey, udev_draft->place,
+/// Reports conditions of `udev` that do not fit the source.
+void CheckUdev(const Section& section, const Section& udev, const MatchSpec& match,
+               Reporter& reporter) {
+  const bool is_source = std::holds_alternative<UdevPattern>(match.source);
+  if (is_source && !udev.Has("subsystem") && !udev.is_broken()) {
+    reporter.Report(Code::kNeedsKey, udev.place(),
                     "\"udev\" without \"subsystem\" matches a device and all of its parents",
                     "add the subsystem of the device itself: udev = { subsystem = \"tty\", … }");
   }
-  const bool is_path = std::holds_alternative<PathSource>(match.source) ||
-                       std::holds_alternative<RegexSource>(match.source);
-  if (is_path && udev_draft && !CanHaveNodes(match)) {
-    reporter.Report(Code::kMatchesNothing, udev_draft->place,
-                    "a path cannot be a network interface",
+  const bool is_path = section.Has("path") || section.Has("regex");
+  if (is_path && !CanHaveNodes(match)) {
+    reporter.Report(Code::kMatchesNothing, udev.place(), "a path cannot be a network interface",
                     "remove path or regex: udev alone finds network interfaces");
   }
 }
 
-void CheckId(const TemplateText& text, MatchSpec& match, Reporter& reporter) {
+void CheckId(const Text& text, MatchSpec& match, Reporter& reporter) {
   const Scope scope = IdentityScope(match);
   auto id = CompileTemplate(text, scope, reporter);
   if (!id) return;
@@ -214,30 +135,12 @@ void CheckGroupBy(const Text& variable, const Scope& scope, Reporter& reporter) 
 }
 
 /// Compiles `not`. Reports a table without conditions.
-HardwarePatterns CompileNegated(const ConditionsDraft& draft, Reporter& reporter) {
-  HardwarePatterns negated = CompileConditions(draft, reporter);
-  const bool is_empty = !draft.usb && !draft.serial && !draft.usb_port && !draft.pci &&
-                        !draft.pci_address && !draft.udev;
-  if (is_empty && !draft.broken) {
-    reporter.Report(Code::kNoCondition, draft.place, "\"not\" has no condition",
+HardwarePatterns CompileNegated(const Section& section, Reporter& reporter) {
+  if (section.table().entries.empty()) {
+    reporter.Report(Code::kNoCondition, section.place(), "\"not\" has no condition",
                     "add one, as in not = { usb_port = \"1-2\" }, or remove the key");
   }
-  return negated;
-}
-
-void CheckTogether(const MatchDraft& draft, MatchSpec& match, Reporter& reporter) {
-  const Spanned<bool>& together = *draft.together;
-  if (!together.value) return;
-  if (!std::holds_alternative<PathSource>(match.source)) {
-    return reporter.Report(Code::kNeedsKey, together.place, "\"together\" needs \"path\"",
-                           "list the nodes of the device: path = [\"/dev/kvm\", \"/dev/net/tun\"]");
-  }
-  if (draft.group_by) {
-    return reporter.Report(Code::kNotWithSource, together.place,
-                           "\"together\" cannot be combined with \"group_by\"",
-                           "keep group_by for one device per value, or together for one device");
-  }
-  match.together = true;
+  return CompileConditions(section, reporter);
 }
 
 bool FindsSeveral(const PathSource& source) {
@@ -281,40 +184,35 @@ bool CanFindSeveral(const MatchSpec& match) {
          std::visit([](const auto& source) { return FindsSeveral(source); }, match.source);
 }
 
-std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& budget,
+std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& budget,
                                       Reporter& reporter) {
   MatchSpec match;
-  match.display.text = draft.text;
-  if (draft.exclude) {
-    match.exclude = CompileGlobs(*draft.exclude, budget, reporter).value_or(std::vector<Glob>());
+  match.display.text = TomlText(section.table());
+  const auto globs = [&](std::string_view key) {
+    return CompileGlobs(section.GetTexts(key), budget, reporter).value_or(std::vector<Glob>());
+  };
+  match.exclude = globs("exclude");
+  section.Read("exclude_required", match.exclude_required);
+  section.Read("allow_mounted", match.allow_mounted);
+  section.Read("max_devices", match.max_devices);
+  section.Read("type", match.type);
+  section.Read("together", match.together);
+  match.conditions = CompileConditions(section, reporter);
+  if (const Section* negated = section.GetSection("not")) {
+    match.negated = CompileNegated(*negated, reporter);
   }
-  match.exclude_required = draft.exclude_required && draft.exclude_required->value;
-  if (match.exclude_required && !draft.exclude) {
-    reporter.Report(Code::kNeedsKey, draft.exclude_required->place,
-                    "\"exclude_required\" needs \"exclude\"", "remove the key");
-  }
-  match.allow_mounted = draft.allow_mounted;
-  if (draft.max_devices) match.max_devices = draft.max_devices->value;
-  if (draft.type) match.type = static_cast<NodeType>(draft.type->value);
-  match.conditions = CompileConditions(draft.conditions, reporter);
-  if (draft.negated) match.negated = CompileNegated(*draft.negated, reporter);
-  const SourceKey* key = SourceOf(draft, reporter);
-  if (key == nullptr) return std::nullopt;
-  auto source = key->compile(draft, match, budget, reporter);
+  auto source = CompileSource(section, match, budget, reporter);
   if (!source) return std::nullopt;
   match.source = std::move(*source);
-  CheckKeysOfSource(*key, draft, match, reporter);
-  CheckPaths(draft, match, reporter);
-  if (draft.count) return match;
-  if (draft.group_by) {
-    CheckGroupBy(*draft.group_by, IdentityScope(match), reporter);
-    match.group_by = draft.group_by->value;
+  if (const Section* udev = section.GetSection("udev")) CheckUdev(section, *udev, match, reporter);
+  CheckPaths(section, match, reporter);
+  if (section.Has("count")) return match;
+  if (const Text* group_by = section.GetText("group_by")) {
+    CheckGroupBy(*group_by, IdentityScope(match), reporter);
+    match.group_by = group_by->value;
   }
-  if (draft.together) CheckTogether(draft, match, reporter);
-  if (draft.require) {
-    match.require = CompileGlobs(*draft.require, budget, reporter).value_or(std::vector<Glob>());
-  }
-  if (draft.id) CheckId(*draft.id, match, reporter);
+  match.require = globs("require");
+  if (const Text* id = section.GetText("id")) CheckId(*id, match, reporter);
   return match;
 }
 

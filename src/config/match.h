@@ -2,16 +2,15 @@
 
 #include <optional>
 
-#include "config/draft.h"
 #include "config/patterns.h"
-#include "config/reporter.h"
+#include "config/section.h"
 #include "model/spec.h"
 
 namespace patchbay {
 
 /// Compiles one [[resource.match]]. Reports errors in its source, its patterns and the template of
 /// its ID. Returns none if the match has no usable source.
-std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& budget,
+std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& budget,
                                       Reporter& reporter);
 
 /// Returns whether one device of the match can have several nodes.

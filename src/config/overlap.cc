@@ -43,19 +43,20 @@ std::size_t CountAlternatives(const std::vector<Glob>& globs) {
   return count;
 }
 
-std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
+std::vector<Claim> ClaimsOf(const Section& document, const Model& model) {
   std::vector<Claim> claims;
+  const std::span<const Section> resources = document.GetSections("resource");
   for (std::size_t r = 0; r < model.resources.size(); ++r) {
     for (std::size_t m = 0; m < model.resources[r].matches.size(); ++m) {
       const MatchSpec& match = model.resources[r].matches[m];
-      const MatchDraft& draft = document.resources[r].matches[m];
+      const Section& section = resources[r].GetSections("match")[m];
       if (const auto* source = std::get_if<RegexSource>(&match.source)) {
-        claims.push_back({r, &match, draft.regex->place, nullptr, &source->regex, {}, true});
+        claims.push_back({r, &match, section.PlaceOf("regex"), nullptr, &source->regex, {}, true});
       } else if (const auto* path = std::get_if<PathSource>(&match.source)) {
+        const std::vector<Text> texts = section.GetTexts("path");
         for (std::size_t i = 0; i < path->globs.size(); ++i) {
           const Glob& glob = path->globs[i];
-          const SourceLocation& place = draft.path->items[i].place;
-          Claim& claim = claims.emplace_back(Claim{r, &match, place, &glob, nullptr});
+          Claim& claim = claims.emplace_back(Claim{r, &match, texts[i].place, &glob, nullptr});
           for (const Glob::Components& alternative : glob.alternatives()) {
             std::string literal = LiteralPath(alternative);
             if (literal.empty()) {
@@ -66,9 +67,9 @@ std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
           }
         }
       } else if (std::holds_alternative<UsbPattern>(match.source)) {
-        claims.push_back({r, &match, draft.conditions.usb->place});
+        claims.push_back({r, &match, section.PlaceOf("usb")});
       } else if (std::holds_alternative<PciPattern>(match.source)) {
-        claims.push_back({r, &match, draft.conditions.pci->place});
+        claims.push_back({r, &match, section.PlaceOf("pci")});
       }
     }
   }
@@ -190,7 +191,7 @@ class Comparison {
 
 }  // namespace
 
-void WarnOfSharedNodes(const DocumentDraft& document, const Model& model, Reporter& reporter) {
+void WarnOfSharedNodes(const Section& document, const Model& model, Reporter& reporter) {
   const std::vector<Claim> claims = ClaimsOf(document, model);
   Comparison comparison(model, reporter);
   comparison.CompareTexts(claims);

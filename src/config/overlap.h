@@ -1,7 +1,6 @@
 #pragma once
 
-#include "config/draft.h"
-#include "config/reporter.h"
+#include "config/section.h"
 #include "model/spec.h"
 
 namespace patchbay {
@@ -17,6 +16,6 @@ namespace patchbay {
 /// bounded; once that bound is reached, patterns count as not overlapping.
 ///
 /// `model` must have been compiled from `document` without errors, so that their parts correspond.
-void WarnOfSharedNodes(const DocumentDraft& document, const Model& model, Reporter& reporter);
+void WarnOfSharedNodes(const Section& document, const Model& model, Reporter& reporter);
 
 }  // namespace patchbay

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "config/foreign_syntax.h"
 #include "config/variable_scope.h"
+#include "model/spec.h"
 
 namespace patchbay {
 namespace {
@@ -81,13 +82,13 @@ std::nullopt_t SearchesTooMuch(const Text& text, Code code, std::string_view dir
 
 }  // namespace
 
-std::optional<std::vector<Glob>> CompileGlobs(const OneOrMore& list, PatternBudget& budget,
+std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, PatternBudget& budget,
                                               Reporter& reporter) {
   std::vector<Glob> globs;
-  for (const Text& text : list.items) {
+  for (const Text& text : list) {
     if (auto glob = CompileGlob(text, budget, reporter)) globs.push_back(std::move(*glob));
   }
-  if (globs.size() != list.items.size()) return std::nullopt;
+  if (globs.size() != list.size()) return std::nullopt;
   return globs;
 }
 
@@ -133,7 +134,8 @@ std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& b
   return std::move(*pattern);
 }
 
-bool CheckBeginnings(const std::vector<Glob>& globs, const OneOrMore& list, Reporter& reporter) {
+bool CheckBeginnings(const std::vector<Glob>& globs, const std::vector<Text>& list,
+                     Reporter& reporter) {
   bool is_ok = true;
   for (std::size_t i = 0; i < globs.size(); ++i) {
     for (const Glob::Components& alternative : globs[i].alternatives()) {
@@ -146,7 +148,7 @@ bool CheckBeginnings(const std::vector<Glob>& globs, const OneOrMore& list, Repo
       if (known == alternative.size()) continue;
       const bool is_proc = known == 1 && alternative.front().name.text() == "proc";
       if (known > 0 && !is_proc) continue;
-      SearchesTooMuch(list.items[i], Code::kBadGlob, is_proc ? "/proc" : "/",
+      SearchesTooMuch(list[i], Code::kBadGlob, is_proc ? "/proc" : "/",
                       "begin with a directory, as in /dev/ttyUSB*", reporter);
       is_ok = false;
       break;

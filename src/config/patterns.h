@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "config/draft.h"
 #include "config/reporter.h"
+#include "config/toml_value.h"
 #include "model/glob.h"
 #include "model/regex.h"
 #include "model/text_pattern.h"
@@ -21,7 +21,7 @@ struct PatternBudget {
 
 /// Compile the globs of a list, a regular expression for paths, and one for other texts. Report
 /// what is invalid, or more than the budget has, and return none then.
-std::optional<std::vector<Glob>> CompileGlobs(const OneOrMore& list, PatternBudget& budget,
+std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, PatternBudget& budget,
                                               Reporter& reporter);
 std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter);
 std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& budget,
@@ -29,6 +29,7 @@ std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& b
 
 /// Reports globs that would search the whole host, or every process: whose names in "/" or "/proc"
 /// are not known. Returns whether there are none.
-bool CheckBeginnings(const std::vector<Glob>& globs, const OneOrMore& list, Reporter& reporter);
+bool CheckBeginnings(const std::vector<Glob>& globs, const std::vector<Text>& list,
+                     Reporter& reporter);
 
 }  // namespace patchbay

@@ -23,11 +23,11 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
   return nearest.empty() ? std::move(otherwise) : Format("did you mean `{}`?", nearest);
 }
 
-std::string OneOf(std::span<const std::string_view> words) {
+std::string OneOf(std::span<const std::string_view> words, char quote) {
   std::string out;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i > 0) out += i + 1 == words.size() ? " or " : ", ";
-    out += Format("`{}`", words[i]);
+    out += Format("{0}{1}{0}", quote, words[i]);
   }
   return out;
 }

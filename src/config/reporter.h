@@ -29,8 +29,8 @@ class Reporter {
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates,
                        std::string otherwise = "");
 
-/// Returns the words in backticks and joined: "`a`, `b` or `c`".
-std::string OneOf(std::span<const std::string_view> words);
+/// Returns the words in quotes and joined: "`a`, `b` or `c`".
+std::string OneOf(std::span<const std::string_view> words, char quote = '`');
 
 /// Returns "file:line", to refer to another location in a message.
 std::string Where(const SourceLocation& place);

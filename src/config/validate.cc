@@ -37,25 +37,27 @@ Problem ProblemWithLiteralPath(const std::string& path) {
 }
 
 /// Checks the path of a directory and stores it in `out` without trailing slashes.
-void TakeDirectory(const std::optional<Text>& draft, Reporter& reporter, std::string& out) {
-  if (!draft) return;
-  if (const auto problem = ProblemWithLiteralPath(draft->value)) {
-    reporter.Report(Code::kBadPath, draft->At(problem->offset), problem->message,
+void ReadDirectory(const Section& daemon, std::string_view key, Reporter& reporter,
+                   std::string& out) {
+  const Text* text = daemon.GetText(key);
+  if (text == nullptr) return;
+  if (const auto problem = ProblemWithLiteralPath(text->value)) {
+    reporter.Report(Code::kBadPath, text->At(problem->offset), problem->message,
                     "use the absolute path of a directory");
   }
-  out = draft->value;
+  out = text->value;
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();
 }
 
 /// Compiles the path of the PodResources socket; "" disables the API.
-void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec) {
-  spec.pod_resources = draft.value;
-  if (draft.value.empty()) return;
-  if (const auto problem = ProblemWithLiteralPath(draft.value)) {
-    reporter.Report(Code::kBadPath, draft.At(problem->offset), problem->message,
+void CompilePodResources(const Text& text, Reporter& reporter, DaemonSpec& spec) {
+  spec.pod_resources = text.value;
+  if (text.value.empty()) return;
+  if (const auto problem = ProblemWithLiteralPath(text.value)) {
+    reporter.Report(Code::kBadPath, text.At(problem->offset), problem->message,
                     "use the absolute path of the socket, or \"\" to disable it");
-  } else if (draft.value.size() > kMaxSocketPath) {
-    reporter.Report(Code::kSocketPathTooLong, draft.place,
+  } else if (text.value.size() > kMaxSocketPath) {
+    reporter.Report(Code::kSocketPathTooLong, text.place,
                     Format("the path of a socket is limited to {} bytes", kMaxSocketPath),
                     "mount it elsewhere");
   }
@@ -63,30 +65,32 @@ void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec
 
 /// Returns whether the API that serves the resource is known. A key that is unknown or invalid may
 /// be a misspelled `api`.
-bool IsApiKnown(const DocumentDraft& document, const ResourceDraft& resource) {
-  const bool has_default = !document.daemon || !document.daemon->broken;
-  return resource.api || (has_default && !resource.broken);
+bool IsApiKnown(const Section& document, const Section& resource) {
+  const Section* daemon = document.GetSection("daemon");
+  const bool has_default = daemon == nullptr || !daemon->is_broken();
+  return resource.Has("api") || (has_default && !resource.is_broken());
 }
 
 /// Reports release hooks if the PodResources API is disabled. Without it, Patchbay cannot detect
 /// that a device is free again.
-void CheckReleaseHooks(const DocumentDraft& document, const Model& model, Reporter& reporter) {
+void CheckReleaseHooks(const Section& document, const Model& model, Reporter& reporter) {
   if (!model.daemon.pod_resources.empty()) return;
   for (std::size_t i = 0; i < model.resources.size(); ++i) {
-    const ResourceDraft& resource = document.resources[i];
-    if (!resource.hooks || !resource.hooks->release) continue;
+    const Section& resource = document.GetSections("resource")[i];
+    const Section* hooks = resource.GetSection("hooks");
+    if (hooks == nullptr || !hooks->Has("release")) continue;
     if (model.resources[i].api == Api::kDra) continue;  // a claim is released by a call
     if (!IsApiKnown(document, resource)) continue;
-    reporter.Report(Code::kNeedsKey, resource.hooks->release->place,
+    reporter.Report(Code::kNeedsKey, hooks->PlaceOf("release"),
                     "a release hook needs pod_resources, which is disabled",
                     "only the kubelet reports when a device is free again; remove pod_resources = "
                     "\"\" from [daemon]");
   }
 }
 
-void CompileHosts(const OneOrMore& list, Reporter& reporter, DaemonSpec& spec) {
+void CompileHosts(const std::vector<Text>& list, Reporter& reporter, DaemonSpec& spec) {
   spec.hosts.clear();
-  for (const Text& text : list.items) {
+  for (const Text& text : list) {
     if (const auto host = NormalizedHost(text.value)) {
       spec.hosts.push_back(NamePattern::Compile(*host).value());
       continue;
@@ -98,40 +102,47 @@ void CompileHosts(const OneOrMore& list, Reporter& reporter, DaemonSpec& spec) {
   }
 }
 
-DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
-  DaemonSpec spec = draft.spec;
-  if (draft.listen) {
-    if (auto address = NormalizedListenAddress(draft.listen->value)) {
+DaemonSpec CompileDaemon(const Section& daemon, Reporter& reporter) {
+  DaemonSpec spec;
+  daemon.Read("rescan", spec.rescan);
+  daemon.Read("max_probes", spec.max_probes);
+  daemon.Read("device_metrics", spec.device_metrics);
+  daemon.Read("log_level", spec.log_level);
+  daemon.Read("api", spec.api);
+  if (const Text* listen = daemon.GetText("listen")) {
+    if (auto address = NormalizedListenAddress(listen->value)) {
       spec.listen = std::move(*address);
     } else {
-      reporter.Report(
-          Code::kBadListenAddress, draft.listen->place,
-          Format("\"{}\" is not an address and a port", draft.listen->value.substr(0, 100)),
-          std::string(kHintOnListen));
+      reporter.Report(Code::kBadListenAddress, listen->place,
+                      Format("\"{}\" is not an address and a port", listen->value.substr(0, 100)),
+                      std::string(kHintOnListen));
     }
   }
-  if (draft.hosts) CompileHosts(*draft.hosts, reporter, spec);
-  TakeDirectory(draft.kubelet_dir, reporter, spec.kubelet_dir);
-  TakeDirectory(draft.host_root, reporter, spec.host_root);
-  TakeDirectory(draft.cdi_dir, reporter, spec.cdi_dir);
+  if (daemon.Has("hosts")) CompileHosts(daemon.GetTexts("hosts"), reporter, spec);
+  ReadDirectory(daemon, "kubelet_dir", reporter, spec.kubelet_dir);
+  ReadDirectory(daemon, "host_root", reporter, spec.host_root);
+  ReadDirectory(daemon, "cdi_dir", reporter, spec.cdi_dir);
   if (spec.kubelet_dir.size() > kMaxKubeletDir) {
-    reporter.Report(Code::kSocketPathTooLong, draft.kubelet_dir->place,
+    reporter.Report(Code::kSocketPathTooLong, daemon.PlaceOf("kubelet_dir"),
                     Format("a directory path of {} bytes makes socket paths longer than {}",
                            spec.kubelet_dir.size(), kMaxSocketPath),
                     Format("the path of the directory is limited to {} bytes; mount it elsewhere",
                            kMaxKubeletDir));
   }
-  if (draft.pod_resources) CompilePodResources(*draft.pod_resources, reporter, spec);
-  CompileDraDaemon(draft, reporter, spec);
+  if (const Text* socket = daemon.GetText("pod_resources")) {
+    CompilePodResources(*socket, reporter, spec);
+  }
+  CompileDraDaemon(daemon, reporter, spec);
   return spec;
 }
 
-void CompileOnNodes(const TextList& list, Reporter& reporter, ResourceSpec& spec) {
-  if (list.items.empty()) {
-    reporter.Report(Code::kMatchesNothing, list.place, "the list of nodes is empty",
-                    "remove the key to serve all nodes");
+void CompileOnNodes(const Section& resource, Reporter& reporter, ResourceSpec& spec) {
+  const std::vector<Text> list = resource.GetTexts("on_nodes");
+  if (list.empty() && resource.Has("on_nodes")) {
+    reporter.Report(Code::kMatchesNothing, resource.PlaceOf("on_nodes"),
+                    "the list of nodes is empty", "remove the key to serve all nodes");
   }
-  for (const Text& text : list.items) {
+  for (const Text& text : list) {
     if (auto pattern = CompileNamePattern(text, reporter)) {
       spec.on_nodes.push_back(std::move(*pattern));
     }
@@ -154,10 +165,11 @@ bool IsOfNodes(const Template* compiled, const std::vector<DeviceNodeSpec>& node
 
 /// Warns if all devices of a match lack a variable that templates of the resource need and other
 /// matches provide.
-void CheckEveryMatch(const ResourceDraft& draft, const Scope& scope, const ResourceSpec& spec,
+void CheckEveryMatch(const Section& resource, const Scope& scope, const ResourceSpec& spec,
                      Reporter& reporter) {
   for (std::size_t i = 0; i < spec.matches.size(); ++i) {
-    if (draft.matches[i].broken) continue;
+    const Section& match = resource.GetSections("match")[i];
+    if (match.is_broken()) continue;
     std::set<std::string_view> names;
     for (const Template* compiled : DeviceTemplates(spec, i)) {
       if (IsOfNodes(compiled, spec.matches[i].device_nodes)) continue;  // checked with this match
@@ -169,7 +181,7 @@ void CheckEveryMatch(const ResourceDraft& draft, const Scope& scope, const Resou
     const auto missing = std::find_if(names.begin(), names.end(),
                                       [&](std::string_view name) { return !own.TypeOf(name); });
     if (missing == names.end()) continue;
-    reporter.Report(Code::kMissingVariable, draft.matches[i].place,
+    reporter.Report(Code::kMissingVariable, match.place(),
                     Format("devices of this match have no \"{}\" for the templates of the "
                            "resource, so all of them are rejected",
                            *missing),
@@ -178,58 +190,64 @@ void CheckEveryMatch(const ResourceDraft& draft, const Scope& scope, const Resou
   }
 }
 
-ResourceSpec CompileResource(const ResourceDraft& draft, const DaemonSpec& daemon,
+ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
                              PatternBudget& budget, Reporter& reporter) {
-  ResourceSpec spec = draft.spec;
-  spec.api = draft.api ? static_cast<Api>(draft.api->value) : daemon.api;
-  if (draft.name) {
-    spec.name = draft.name->value;
+  ResourceSpec spec;
+  resource.Read("description", spec.description);
+  spec.api = daemon.api;
+  resource.Read("api", spec.api);
+  resource.Read("replicas", spec.replicas);
+  resource.Read("max_per_container", spec.max_per_container);
+  resource.Read("preferred_allocation", spec.preferred_allocation);
+  spec.topology = spec.replicas == 1;
+  resource.Read("topology", spec.topology);
+  resource.Read("exclusive", spec.exclusive);
+  resource.Read("grant_group", spec.grant_group);
+  resource.Read("forget_after", spec.forget_after);
+  if (const Text* name = resource.GetText("name")) {
+    spec.name = name->value;
     if (auto problem = ProblemWithResourceName(spec.name)) {
-      reporter.Report(Code::kBadResourceName, draft.name->place, std::move(*problem),
+      reporter.Report(Code::kBadResourceName, name->place, std::move(*problem),
                       "as in \"example.com/serial\"");
     }
   }
-  spec.topology = draft.topology ? draft.topology->value : spec.replicas == 1;
-  if (draft.preferred_allocation) {
-    spec.preferred_allocation = static_cast<Preference>(draft.preferred_allocation->value);
+  if (const Text* separator = resource.GetText("env_separator")) {
+    CheckSeparator(*separator, reporter);
+    spec.env_separator = separator->value;
   }
-  if (draft.exclusive) spec.exclusive = draft.exclusive->value;
-  if (draft.grant_group) spec.grant_group = draft.grant_group->value;
-  if (draft.env_separator) {
-    CheckSeparator(*draft.env_separator, reporter);
-    spec.env_separator = draft.env_separator->value;
-  }
-  if (draft.on_nodes) CompileOnNodes(*draft.on_nodes, reporter, spec);
-  bool complete = !draft.matches.empty();
-  std::vector<const MatchDraft*> drafts;  // of the compiled matches
-  for (const MatchDraft& match : draft.matches) {
+  CompileOnNodes(resource, reporter, spec);
+  const std::span<const Section> matches = resource.GetSections("match");
+  bool complete = !matches.empty();
+  std::vector<const Section*> compiled_matches;
+  for (const Section& match : matches) {
     auto compiled = CompileMatch(match, budget, reporter);
     complete = complete && compiled;
     if (!compiled) continue;
     spec.matches.push_back(std::move(*compiled));
-    drafts.push_back(&match);
+    compiled_matches.push_back(&match);
   }
   if (spec.exclusive && HasCommand(spec)) {
-    reporter.Report(Code::kNotWithSource, draft.exclusive->place,
+    reporter.Report(Code::kNotWithSource, resource.PlaceOf("exclusive"),
                     "\"exclusive\" cannot be combined with \"command\"",
                     "its nodes are known only after the command has run; exclude them from the "
                     "other resources");
   }
   const Scope containers = ContainerScope(spec.matches, complete);
-  CompileContainer(draft, drafts, containers, reporter, spec);
+  CompileContainer(resource, compiled_matches, containers, reporter, spec);
   if (complete && spec.grant_group && !GivesDeviceNodes(spec)) {
-    reporter.Report(Code::kNoHostNode, draft.grant_group->place,
+    reporter.Report(Code::kNoHostNode, resource.PlaceOf("grant_group"),
                     "devices of this resource have no device node whose group could be granted",
                     "remove grant_group");
   }
   const Scope devices = DeviceScope(spec.matches, complete);
-  if (draft.health) {
-    spec.health =
-        CompileHealth(*draft.health, devices, !complete || HasNodes(spec), budget, reporter);
+  if (const Section* health = resource.GetSection("health")) {
+    spec.health = CompileHealth(*health, devices, !complete || HasNodes(spec), budget, reporter);
   }
-  if (draft.hooks) CompileHooks(*draft.hooks, devices, containers, reporter, spec);
-  CompileDraKeys(draft, daemon, devices, reporter, spec);
-  if (complete) CheckEveryMatch(draft, containers, spec, reporter);
+  if (const Section* hooks = resource.GetSection("hooks")) {
+    CompileHooks(*hooks, devices, containers, reporter, spec);
+  }
+  CompileDraKeys(resource, daemon, devices, reporter, spec);
+  if (complete) CheckEveryMatch(resource, containers, spec, reporter);
   return spec;
 }
 
@@ -256,7 +274,7 @@ std::optional<std::string> CommonNodes(const ResourceSpec& a, const ResourceSpec
 /// Reports entries with the same name that one node has. Patterns with different wildcards are
 /// compared only on that node: both match `node`, the name of a Kubernetes node, or "" if that is
 /// not known. Invalid patterns of `on_nodes` have errors of their own.
-void CheckDuplicates(const DocumentDraft& document, const std::vector<ResourceSpec>& specs,
+void CheckDuplicates(std::span<const Section> resources, const std::vector<ResourceSpec>& specs,
                      const std::string& node, Reporter& reporter) {
   struct Entry {
     std::size_t index;
@@ -265,19 +283,19 @@ void CheckDuplicates(const DocumentDraft& document, const std::vector<ResourceSp
   std::size_t budget = 1'000'000;  // some hundredths of a second, for the whole input
   std::map<std::string_view, std::vector<Entry>> known;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    const ResourceDraft& resource = document.resources[i];
-    if (!resource.name) continue;
-    if (resource.on_nodes && specs[i].on_nodes.size() < resource.on_nodes->items.size()) continue;
+    const Text* name = resources[i].GetText("name");
+    if (name == nullptr) continue;
+    if (specs[i].on_nodes.size() < resources[i].GetTexts("on_nodes").size()) continue;
     const bool is_here = !node.empty() && MatchesAny(specs[i].on_nodes, node);
-    auto& others = known[resource.name->value];
+    auto& others = known[name->value];
     for (const Entry& other : others) {
       auto nodes = CommonNodes(specs[other.index], specs[i], budget);
       if (!nodes && is_here && other.is_here) nodes = node;
       if (!nodes) continue;
       reporter.Report(
-          Code::kDuplicateResource, resource.name->place,
-          Format("{} is already defined at {}{}", resource.name->value.substr(0, 400),
-                 Where(document.resources[other.index].name->place),
+          Code::kDuplicateResource, name->place,
+          Format("{} is already defined at {}{}", name->value.substr(0, 400),
+                 Where(resources[other.index].PlaceOf("name")),
                  nodes->empty() ? "" : Format(", also for the node {}", QuoteJson(*nodes))),
           "one resource can have several [[resource.match]]; for different nodes, give each entry "
           "`on_nodes`, and no node to two of them");
@@ -288,17 +306,18 @@ void CheckDuplicates(const DocumentDraft& document, const std::vector<ResourceSp
 }
 
 /// Reports the first entry that is one too many for `node`, or for every node if that is "".
-void CheckResourcesOfNode(const DocumentDraft& document, const std::vector<ResourceSpec>& specs,
-                          const std::string& node, Reporter& reporter) {
+void CheckResourcesOfNode(std::span<const Section> resources,
+                          const std::vector<ResourceSpec>& specs, const std::string& node,
+                          Reporter& reporter) {
   std::size_t served = 0;
   std::size_t first_excess = 0;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    if (document.resources[i].on_nodes && !MatchesAny(specs[i].on_nodes, node)) continue;
+    if (resources[i].Has("on_nodes") && !MatchesAny(specs[i].on_nodes, node)) continue;
     if (++served == kMaxResourcesOfNode + 1) first_excess = i;
   }
   if (served <= kMaxResourcesOfNode) return;
   reporter.Report(
-      Code::kTooManyResources, document.resources[first_excess].place,
+      Code::kTooManyResources, resources[first_excess].place(),
       Format("there are {} resources for {}, more than {}", served,
              node.empty() ? "every node" : "the node " + QuoteJson(node), kMaxResourcesOfNode),
       "one resource can have several [[resource.match]]; give resources of other "
@@ -307,29 +326,26 @@ void CheckResourcesOfNode(const DocumentDraft& document, const std::vector<Resou
 
 }  // namespace
 
-Model Validate(const DocumentDraft& document, const std::string& node, Reporter& reporter) {
+Model Validate(const Section& document, const std::string& node, Reporter& reporter) {
   Model model;
-  if (document.daemon) model.daemon = CompileDaemon(*document.daemon, reporter);
-  if (document.resources.size() > kMaxResources) {
-    reporter.Report(
-        Code::kTooManyResources, document.resources[kMaxResources].place,
-        Format("there are {} resources, more than {}", document.resources.size(), kMaxResources),
-        "one resource can have several [[resource.match]]");
+  if (const Section* daemon = document.GetSection("daemon")) {
+    model.daemon = CompileDaemon(*daemon, reporter);
+  }
+  const std::span<const Section> resources = document.GetSections("resource");
+  if (resources.size() > kMaxResources) {
+    reporter.Report(Code::kTooManyResources, resources[kMaxResources].place(),
+                    Format("there are {} resources, more than {}", resources.size(), kMaxResources),
+                    "one resource can have several [[resource.match]]");
     return model;
   }
-  if (document.resources.empty() && !document.broken) {
-    reporter.Report(Code::kNoResources, {document.place.file, 0, 0},
-                    "the configuration has no resource",
-                    "write [[resource]] with a name and a [[resource.match]]");
-  }
   PatternBudget budget;
-  for (const ResourceDraft& resource : document.resources) {
+  for (const Section& resource : resources) {
     model.resources.push_back(CompileResource(resource, model.daemon, budget, reporter));
     if (!IsApiKnown(document, resource)) continue;
     WarnOfKeysOfTheOtherApi(resource, model.resources.back(), reporter);
   }
-  CheckResourcesOfNode(document, model.resources, node, reporter);
-  CheckDuplicates(document, model.resources, node, reporter);
+  CheckResourcesOfNode(resources, model.resources, node, reporter);
+  CheckDuplicates(resources, model.resources, node, reporter);
   CheckReleaseHooks(document, model, reporter);
   return model;
 }

@@ -7,7 +7,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
-#include "config/path_checks.h"
+#include "config/usual_directories.h"
 #include "convert/patterns.h"
 #include "convert/yaml.h"
 
@@ -70,7 +70,7 @@ Directories::Directories(const std::optional<std::vector<SeenName>>& dev) {
 
 bool Directories::Has(const std::string& path, const SourceLocation& place, Findings& findings) {
   if (const auto seen = seen_.find(path); seen != seen_.end()) return seen->second;
-  if (IsAmong(path, UsualDirectories())) return true;
+  if (IsAmong(path, kUsualDirectories)) return true;
   if (path.starts_with(kDev) && !IsNumbered(path) && !IsNodeName(path) &&
       !IsAmong(path, kUsualNodes) && assumed_nodes_.insert(path).second) {
     findings.Assumed(

@@ -518,7 +518,7 @@ group_by = 'c')"),
       {WithHealth("open = true\nequals = 'x'"), "7:10 needs-key", "\"file\"", ""},
       {WithHealth("file = '/sys/x'"), "6:8 needs-key", "\"equals\" or \"matches\"", "up"},
       {WithHealth("file = '/sys/x'\nequals = 'a'\nmatches = 'b'"), "6:8 needs-key",
-       "mutually exclusive", ""},
+       "needs \"equals\" or \"matches\", and only one of them", ""},
       {WithHealth("file = 'sys/{name}'\nequals = 'a'"), "6:9 bad-path", "", "absolute path"},
       {WithHealth("file = '{usb_serial}'\nequals = 'a'", "usb = '*:*'"), "6:9 bad-path", "absolute",
        "absolute path"},
@@ -561,6 +561,16 @@ group_by = 'c')"),
       {"[daemon.kubernetes]\nserver = 'https://10.0.0.1'\nca = 'ca'\ntoken_file = '/t'\n" +
            Resource(""),
        "3:6 bad-api-server", "ca must be an absolute path", "begin with \"/\""},
+      {"[daemon.kubernetes]\nserver = 'https://10.0.0.1'\nca = '/ca'\ntoken_file = ''\n" +
+           Resource(""),
+       "4:14 bad-api-server", "token_file must be an absolute path", "name a file"},
+      {"[daemon.kubernetes]\nserver = 'https://a'\nca = '/ca'\nclient_certificate = ''\n"
+       "client_key = '/k'\n" +
+           Resource(""),
+       "4:22 bad-api-server", "client_certificate must be an absolute path", ""},
+      {"[daemon.kubernetes]\nserver = 'https://a'\nca = '/ca'\nclient_certificate = '/c'\n" +
+           Resource(""),
+       "4:22 bad-api-server", "\"client_certificate\" needs \"client_key\"", "set both"},
       {"[daemon.kubernetes]\nserver = 'https://a'\nca = '/ca'\ntoken_file = '/t'\n"
        "client_certificate = '/c'\nclient_key = '/k'\n" +
            Resource(""),
@@ -568,7 +578,7 @@ group_by = 'c')"),
       {"[daemon.kubernetes]\nserver = 'https://a'\nca = '/ca'\ntoken_file = '/t'\n"
        "client_key = '/k'\n" +
            Resource(""),
-       "5:14 bad-api-server", "need each other", "set both"},
+       "5:14 bad-api-server", "\"client_key\" needs \"client_certificate\"", "set both"},
       {"[daemon.kubernetes]\nserver = 'https://10.0.0.1'\nca = '/ca'\n" + Resource(""),
        "1:1 bad-api-server", "credentials are missing", "remove [daemon.kubernetes]"},
       {"[daemon.kubernetes]\nca = '/ca'\ntoken_file = '/t'\n" + Resource(""), "1:1 missing-key",

@@ -237,7 +237,7 @@ TEST(Docs, ListsOfSourcesAreComplete) {
     ASSERT_NE(at, std::string::npos);
     const std::string list = page.substr(at, page.find('.', at) - at);
     for (const KeyInfo& key : AllKeys()) {
-      if (key.section != MatchDraft::kSection || key.alternative_group == 0) continue;
+      if (key.section != "resource.match" || key.alternative_group == 0) continue;
       const std::string name(key.name);
       std::string in_man = name;  // an underscore is markup in scdoc
       for (std::size_t i = 0; (i = in_man.find('_', i)) != std::string::npos; i += 2) {
@@ -253,7 +253,7 @@ TEST(Docs, ListsOfSourcesAreComplete) {
 TEST(Keys, EmptyListsOfAMatchAreErrorsIfTheSchemaSaysSo) {
   for (const KeyInfo& key : AllKeys()) {
     const bool is_list = key.type == ValueType::kStringOrStrings || key.type == ValueType::kStrings;
-    if (key.section != MatchDraft::kSection || !key.non_empty || !is_list) continue;
+    if (key.section != "resource.match" || !key.non_empty || !is_list) continue;
     const std::string source = key.alternative_group == 1 ? "" : "path = '/dev/x*'\n";
     const Loaded loaded = LoadText(test::Resource("", Format("{}{} = []", source, key.name)));
     EXPECT_TRUE(loaded.diagnostics.HasErrors()) << key.name;
@@ -276,6 +276,18 @@ TEST(Keys, FuzzerCorpusContainsEveryKey) {
     const RE2 wanted(table ? "\\[" + RE2::QuoteMeta(section) : Format("\\b{} *= ", key.name));
     EXPECT_TRUE(RE2::PartialMatch(seeds, wanted))
         << "add \"" << section << "\" to a file in tests/fuzz/corpus/config";
+  }
+}
+
+TEST(Keys, ReferToOtherKeysThatExist) {
+  for (const KeyInfo& key : AllKeys()) {
+    const bool is_section = key.type == ValueType::kTable || key.type == ValueType::kTables;
+    EXPECT_EQ(!KeysOf(key.table).empty() && !key.table.empty(), is_section) << key.name;
+    for (const auto& names : {key.needs, key.excludes}) {
+      for (const std::string_view name : names) {
+        EXPECT_NE(FindKey(KeysOf(key.section), name), nullptr) << key.name << ": " << name;
+      }
+    }
   }
 }
 

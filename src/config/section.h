@@ -1,0 +1,104 @@
+#pragma once
+
+#include <chrono>
+#include <initializer_list>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "config/keys.h"
+#include "config/reporter.h"
+#include "config/toml_value.h"
+#include "model/attribute.h"
+
+namespace patchbay {
+
+/// An entry of a table with arbitrary keys.
+using TextPair = std::pair<Text, Text>;
+
+/// An entry of a table of attributes.
+struct AttributeText {
+  Text name;
+  AttributeType type = AttributeType::kString;
+  Text value;
+};
+
+/// A table of the file, interpreted by the keys of one section (config/keys.h). The constructor
+/// reports everything that the table of keys does not allow, in nested sections too: unknown,
+/// missing and duplicate keys, values of another type or out of range, and keys that `needs`,
+/// `excludes` or the alternatives rule out. An invalid value is absent afterwards; a list or a
+/// table of texts keeps its valid items. Refers to `table`, which must outlive it.
+///
+/// `name` must be a key of the section of a type that the function returns. Anything else is an
+/// error of the program, which ends it.
+class Section {
+ public:
+  Section(std::string_view section, const TomlTable& table, SourceLocation place,
+          Reporter& reporter);
+
+  const TomlTable& table() const { return *table_; }
+  const SourceLocation& place() const { return place_; }
+  /// Returns whether a key is unknown or invalid. A key or variable that is missing may then be
+  /// what was intended, so it is not reported.
+  bool is_broken() const { return is_broken_; }
+  /// Returns the selected alternative (KeyInfo::alternative_group), or "" if there is none or,
+  /// after an error, more than one.
+  std::string_view alternative() const { return alternative_; }
+
+  bool Has(std::string_view name) const { return Find(name) != nullptr; }
+  /// Returns the location of a value, or that of the section without it.
+  const SourceLocation& PlaceOf(std::string_view name) const;
+
+  /// Returns a string or template, or null.
+  const Text* GetText(std::string_view name) const;
+  /// Return the items of a list, or the only string instead of one; none if the key is absent.
+  std::vector<Text> GetTexts(std::string_view name) const;
+  std::vector<TextPair> GetPairs(std::string_view name) const;
+  std::vector<AttributeText> GetAttributes(std::string_view name) const;
+  /// Returns a table, or null.
+  const Section* GetSection(std::string_view name) const;
+  std::span<const Section> GetSections(std::string_view name) const;
+
+  /// Copy a value to `out`, or leave `out` as it is without the key.
+  void Read(std::string_view name, std::string& out) const;
+  void Read(std::string_view name, bool& out) const;
+  void Read(std::string_view name, int& out) const;
+  void Read(std::string_view name, std::chrono::milliseconds& out) const;
+  /// The same for a word; the enumeration has the order of KeyInfo::choices.
+  template <class E>
+  requires std::is_enum_v<E>
+  void Read(std::string_view name, E& out) const {
+    if (const int choice = ChoiceOf(name); choice >= 0) out = static_cast<E>(choice);
+  }
+
+ private:
+  /// A key in the file, in the order of the file.
+  struct Entry {
+    const KeyInfo* key;
+    const TomlValue* value;
+    bool is_usable;
+    std::vector<Section> sections;  ///< of kTable and kTables
+  };
+
+  void Add(const KeyInfo& key, const TomlValue& value, Reporter& reporter);
+  bool AddSections(const TomlValue& value, Entry& entry, Reporter& reporter);
+  void SelectAlternative(Reporter& reporter);
+  void CheckRelations(const std::set<std::string_view>& given, Reporter& reporter) const;
+  const Entry* Find(std::string_view name, std::initializer_list<ValueType> types = {}) const;
+  template <class T>
+  const T* ValueOf(std::string_view name, std::initializer_list<ValueType> types) const;
+  int ChoiceOf(std::string_view name) const;
+
+  std::span<const KeyInfo> keys_;
+  const TomlTable* table_;
+  SourceLocation place_;
+  std::vector<Entry> entries_;
+  std::string_view alternative_;
+  bool is_broken_ = false;
+};
+
+}  // namespace patchbay
