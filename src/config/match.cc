@@ -1,7 +1,7 @@
-// kSources lists the keys that can be the source of a match; Section selects one of them. `usb`,
-// `pci` and `udev` are compiled as conditions first, and TakeCondition moves the one that is the
-// source out of the conditions. The remaining checks depend on values: patterns that match or
-// exclude nothing, and the variables of `group_by` and `id`.
+// Section selects the key that is the source of a match. `usb`, `pci` and `udev` are compiled as
+// conditions first, and TakeCondition moves the one that is the source out of the conditions. The
+// remaining checks depend on values: patterns that match or exclude nothing, and the variables of
+// `group_by` and `id`.
 
 #include "config/match.h"
 
@@ -19,7 +19,7 @@
 namespace patchbay {
 namespace {
 
-std::optional<Source> CompilePathSource(const Section& section, MatchSpec&, PatternBudget& budget,
+std::optional<Source> CompilePathSource(const Section& section, PatternBudget& budget,
                                         Reporter& reporter) {
   const std::vector<Text> patterns = section.GetTexts("path");
   if (patterns.empty()) {
@@ -32,22 +32,14 @@ std::optional<Source> CompilePathSource(const Section& section, MatchSpec&, Patt
   return PathSource{std::move(*globs)};
 }
 
-std::optional<Source> CompileRegexSource(const Section& section, MatchSpec&, PatternBudget& budget,
+std::optional<Source> CompileRegexSource(const Section& section, PatternBudget& budget,
                                          Reporter& reporter) {
   auto regex = CompileRegex(*section.GetText("regex"), budget, reporter);
   if (!regex) return std::nullopt;
   return RegexSource{std::move(*regex)};
 }
 
-std::optional<Source> CompileCountSource(const Section& section, MatchSpec&, PatternBudget&,
-                                         Reporter&) {
-  CountSource source;
-  section.Read("count", source.count);
-  return source;
-}
-
-std::optional<Source> CompileCommandSource(const Section& section, MatchSpec&, PatternBudget&,
-                                           Reporter& reporter) {
+std::optional<Source> CompileCommandSource(const Section& section, Reporter& reporter) {
   const std::vector<Text> argv = section.GetTexts("command");
   if (!CheckArgv(argv, section.PlaceOf("command"),
                  R"(command = ["/usr/local/bin/list-ports", "--json"])", reporter)) {
@@ -59,35 +51,32 @@ std::optional<Source> CompileCommandSource(const Section& section, MatchSpec&, P
   return source;
 }
 
-/// Moves a condition out of `match` to make it the source.
-template <auto Condition>
-std::optional<Source> TakeCondition(const Section&, MatchSpec& match, PatternBudget&, Reporter&) {
-  auto condition = std::exchange(match.conditions.*Condition, std::nullopt);
-  if (!condition) return std::nullopt;
-  return std::move(*condition);
+CountSource CompileCountSource(const Section& section) {
+  CountSource source;
+  section.Read("count", source.count);
+  return source;
 }
 
-/// A key that can be the source of a match, with the function that compiles it.
-struct SourceKey {
-  std::string_view name;
-  std::optional<Source> (*compile)(const Section&, MatchSpec&, PatternBudget&, Reporter&);
-};
-constexpr SourceKey kSources[] = {
-    {"path", CompilePathSource},
-    {"regex", CompileRegexSource},
-    {"command", CompileCommandSource},
-    {"count", CompileCountSource},
-    {"usb", TakeCondition<&HardwarePatterns::usb>},
-    {"pci", TakeCondition<&HardwarePatterns::pci>},
-    {"udev", TakeCondition<&HardwarePatterns::udev>},
-};
+/// Takes a condition out of the conditions of a match, to make it the source.
+template <class Pattern>
+std::optional<Source> TakeCondition(std::optional<Pattern>& condition) {
+  auto taken = std::exchange(condition, std::nullopt);
+  if (!taken) return std::nullopt;
+  return *std::move(taken);
+}
 
-/// Compiles the source. Returns none after an error.
-std::optional<Source> CompileSource(const Section& section, MatchSpec& match, PatternBudget& budget,
-                                    Reporter& reporter) {
-  const auto* key = std::ranges::find(kSources, section.alternative(), &SourceKey::name);
-  if (key == std::end(kSources)) return std::nullopt;
-  return key->compile(section, match, budget, reporter);
+/// Compiles the source of a match whose conditions are compiled. Returns none after an error.
+std::optional<Source> CompileSource(const Section& section, HardwarePatterns& conditions,
+                                    PatternBudget& budget, Reporter& reporter) {
+  const std::string_view source = section.alternative();
+  if (source == "path") return CompilePathSource(section, budget, reporter);
+  if (source == "regex") return CompileRegexSource(section, budget, reporter);
+  if (source == "command") return CompileCommandSource(section, reporter);
+  if (source == "count") return CompileCountSource(section);
+  if (source == "usb") return TakeCondition(conditions.usb);
+  if (source == "pci") return TakeCondition(conditions.pci);
+  if (source == "udev") return TakeCondition(conditions.udev);
+  return std::nullopt;
 }
 
 /// Reports conditions of `udev` that do not fit the source.
@@ -201,7 +190,7 @@ std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& bud
   if (const Section* negated = section.GetSection("not")) {
     match.negated = CompileNegated(*negated, reporter);
   }
-  auto source = CompileSource(section, match, budget, reporter);
+  auto source = CompileSource(section, match.conditions, budget, reporter);
   if (!source) return std::nullopt;
   match.source = std::move(*source);
   if (const Section* udev = section.GetSection("udev")) CheckUdev(section, *udev, match, reporter);

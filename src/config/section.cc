@@ -146,8 +146,9 @@ struct Relations {
   Code needs = Code::kNeedsKey;
   Code excludes = Code::kNotWithSource;
   Code alternatives = Code::kMatchSource;
-  std::string_view none = "", none_hint = "";        ///< the section has no alternative
-  std::string_view several = "", several_hint = "";  ///< it has more than one
+  /// If the section has no alternative; the names of all replace "{}".
+  std::string_view none = "", none_hint = "";
+  std::string_view several = "", several_hint = "";  ///< if it has more than one
 };
 constexpr Relations kRelations[] = {
     {.section = "daemon.kubernetes",
@@ -159,8 +160,7 @@ constexpr Relations kRelations[] = {
                   "account, remove [daemon.kubernetes]"},
     {.section = "resource.match",
      .none = "the match has no source",
-     .none_hint = "add `path`, `regex`, `command`, `count`, `usb`, `pci` or `udev`; usb, pci and "
-                  "udev can also be combined with path or regex",
+     .none_hint = "add {}; usb, pci and udev can also be combined with path or regex",
      .several = "the match has several sources",
      .several_hint = "; a second source needs a second [[resource.match]]"},
     {.section = "resource.health",
@@ -268,13 +268,25 @@ void Section::SelectAlternative(Reporter& reporter) {
     reporter.Report(relations.alternatives, place_, std::string(relations.several),
                     Format("keep {}{}", OneOf(names), relations.several_hint));
   } else if (!relations.none.empty() && !is_broken_) {
-    std::string_view hint = relations.none_hint;
-    for (const Entry& entry : entries_) {
-      const bool has_relations = !entry.key->needs.empty() || !entry.key->excludes.empty();
-      if (!has_relations && !entry.key->hint.empty()) hint = entry.key->hint;
-    }
-    reporter.Report(relations.alternatives, place_, std::string(relations.none), std::string(hint));
+    reporter.Report(relations.alternatives, place_, std::string(relations.none),
+                    HintOnNoAlternative(relations.none_hint));
   }
+}
+
+std::string Section::HintOnNoAlternative(std::string_view general) const {
+  for (const Entry& entry : entries_) {
+    const bool has_relations = !entry.key->needs.empty() || !entry.key->excludes.empty();
+    if (!has_relations && !entry.key->hint.empty()) return std::string(entry.key->hint);
+  }
+  std::vector<std::string_view> names;
+  for (const KeyInfo& key : keys_) {
+    if (key.alternative_group != 0) names.push_back(key.name);
+  }
+  std::string hint(general);
+  if (const auto gap = hint.find("{}"); gap != std::string::npos) {
+    hint.replace(gap, 2, OneOf(names));
+  }
+  return hint;
 }
 
 void Section::CheckRelations(const std::set<std::string_view>& given, Reporter& reporter) const {

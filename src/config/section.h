@@ -87,6 +87,7 @@ class Section {
   void Add(const KeyInfo& key, const TomlValue& value, Reporter& reporter);
   bool AddSections(const TomlValue& value, Entry& entry, Reporter& reporter);
   void SelectAlternative(Reporter& reporter);
+  std::string HintOnNoAlternative(std::string_view general) const;
   void CheckRelations(const std::set<std::string_view>& given, Reporter& reporter) const;
   const Entry* Find(std::string_view name, std::initializer_list<ValueType> types = {}) const;
   template <class T>

@@ -250,6 +250,19 @@ TEST(Docs, ListsOfSourcesAreComplete) {
   }
 }
 
+TEST(Keys, EachAlternativeOfAMatchIsCompiledAsItsSource) {
+  for (const KeyInfo& key : KeysOf("resource.match")) {
+    if (key.alternative_group == 0) continue;
+    std::string example(key.example);  // in JSON
+    if (const auto colon = example.find("\": "); colon != std::string::npos) {
+      example.replace(colon + 1, 1, " =");
+    }
+    const Model model = LoadGood(test::Resource("", Format("{} = {}", key.name, example)));
+    ASSERT_EQ(model.resources.size(), 1u) << key.name;
+    EXPECT_EQ(model.resources[0].matches.size(), 1u) << key.name;
+  }
+}
+
 TEST(Keys, EmptyListsOfAMatchAreErrorsIfTheSchemaSaysSo) {
   for (const KeyInfo& key : AllKeys()) {
     const bool is_list = key.type == ValueType::kStringOrStrings || key.type == ValueType::kStrings;
