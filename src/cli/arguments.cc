@@ -2,8 +2,8 @@
 // one is parsed. Values that the configuration can also have are checked by the functions that
 // check the configuration.
 //
-// NamesNoCommand reports a missing or misspelled command before CLI11 runs, and usage_error.h
-// translates the errors of CLI11.
+// NamesNoCommand reports a missing or misspelled command before CLI11 runs, and usage_error.h adds
+// suggestions to the errors of CLI11.
 
 #include "cli/arguments.h"
 

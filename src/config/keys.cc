@@ -61,6 +61,14 @@ constexpr KeyInfo Key(std::string_view section, std::string_view name, ValueType
   return more;
 }
 
+constexpr KeyInfo HookCommand(std::string_view section) {
+  return Key(section, "command", kTemplates,
+             "a program and its arguments, run without a shell, once for each device",
+             {.required = true,
+              .example = R"(["/usr/local/bin/card-reset", "{path}"])",
+              .non_empty = true});
+}
+
 constexpr KeyInfo kKeys[] = {
     Key("", "daemon", kTable, "settings of the daemon", {.table = "daemon"}),
     Key("", "resource", kTables, "an extended resource and its devices; can be repeated",
@@ -408,27 +416,15 @@ constexpr KeyInfo kKeys[] = {
     Key("resource.hooks", "release", kTable, "runs when no pod uses the device any more",
         {.table = "resource.hooks.release"}),
 
-    Key("resource.hooks.pre_start", "command", kTemplates,
-        "a program and its arguments, run without a shell, once for each device",
-        {.required = true,
-         .example = R"(["/usr/local/bin/card-reset", "{path}"])",
-         .non_empty = true}),
+    HookCommand("resource.hooks.pre_start"),
     Key("resource.hooks.pre_start", "timeout", kDuration, kTotalTime,
         {.default_value = R"("20s")", .range = {10, kMaxPreStart.count() * kSecond}}),
 
-    Key("resource.hooks.allocate", "command", kTemplates,
-        "a program and its arguments, run without a shell, once for each device",
-        {.required = true,
-         .example = R"(["/usr/local/bin/card-reset", "{path}"])",
-         .non_empty = true}),
+    HookCommand("resource.hooks.allocate"),
     Key("resource.hooks.allocate", "timeout", kDuration, kTotalTime,
         {.default_value = R"("5s")", .range = {10, 60 * kSecond}}),
 
-    Key("resource.hooks.release", "command", kTemplates,
-        "a program and its arguments, run without a shell, once for each device",
-        {.required = true,
-         .example = R"(["/usr/local/bin/card-reset", "{path}"])",
-         .non_empty = true}),
+    HookCommand("resource.hooks.release"),
     Key("resource.hooks.release", "timeout", kDuration, "the program is stopped after this time",
         {.default_value = R"("60s")", .range = {10, 3'600 * kSecond}}),
 };
