@@ -42,9 +42,10 @@ ScanScheduler::Finished ScanScheduler::Finish(std::uint64_t scan) {
 /// A scan that waited for a file system or a program did not cost what it took, hence the maximum.
 ScanScheduler::Duration ScanScheduler::Pause(Duration took, Time now) {
   pause_ = std::min<Duration>(std::max<Duration>(2 * pause_, took), kMaxPause);
-  pause_end_ = now + pause_;
+  const Duration pause = last_ == 1 ? std::max<Duration>(pause_, kFirstPause) : pause_;
+  pause_end_ = now + pause;
   pausing_ = true;
-  return pause_;
+  return pause;
 }
 
 bool ScanScheduler::EndPause() {

@@ -19,6 +19,9 @@ class ScanScheduler {
   using Duration = std::chrono::steady_clock::duration;
 
   static constexpr std::chrono::seconds kMaxPause{1};
+  /// The shortest pause after the first scan, whose directories are scanned again because they were
+  /// not watched yet. The kubelet gets the devices before.
+  static constexpr std::chrono::milliseconds kFirstPause{100};
   /// A gap between requests that is longer than this resets the pause.
   static constexpr std::chrono::milliseconds kCalm{250};
 

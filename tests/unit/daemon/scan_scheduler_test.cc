@@ -54,7 +54,15 @@ TEST_F(ScanSchedulerTest, RequestAfterThePauseStartsAtOnce) {
   EXPECT_TRUE(scans_.Request());
 }
 
+TEST_F(ScanSchedulerTest, FirstPauseIsLongerAndIsNotDoubled) {
+  EXPECT_EQ(Scan(milliseconds(5)), ScanScheduler::kFirstPause);
+  now_ += ScanScheduler::kFirstPause;
+  EXPECT_EQ(Scan(milliseconds(5)), milliseconds(10));
+}
+
 TEST_F(ScanSchedulerTest, PausesDoubleUpToASecondWhileRequestsContinue) {
+  Scan(milliseconds(1));
+  now_ += ScanScheduler::kFirstPause;
   std::vector<long> pauses;
   for (int i = 0; i < 6; ++i) {
     const milliseconds pause = Scan(milliseconds(50));
@@ -71,6 +79,8 @@ TEST_F(ScanSchedulerTest, PauseIsAsLongAsASlowScanButASecondAtMost) {
 }
 
 TEST_F(ScanSchedulerTest, GapBetweenRequestsResetsThePause) {
+  Scan(milliseconds(1));
+  now_ += ScanScheduler::kFirstPause;
   for (int i = 0; i < 4; ++i) now_ += Scan(milliseconds(50));
   scans_.EndPause();
   now_ += ScanScheduler::kCalm - milliseconds(1);
