@@ -30,7 +30,7 @@ bool ParseNumbers(const Text& text, std::string_view key, Number& first, Number&
     return true;
   }
   reporter.Report(
-      Code::kBadDeviceNumbers, text.place,
+      Code::kBadValue, text.place,
       Format("\"{}\" is not a pair of IDs as shown by ls{}", text.value.substr(0, 100), key),
       key == "usb" ? "write vendor:product with four hexadecimal digits each, or * for "
                      "any: \"0403:6001\", \"0403:*\""
@@ -70,7 +70,7 @@ void CheckName(const Text& text, const NamePattern& pattern, const SysfsName& ki
                Reporter& reporter) {
   if (!pattern.literal() || kind.is_valid(pattern.text())) return;
   const std::string near = kind.valid_in(pattern.text());
-  reporter.Report(Code::kMatchesNothing, text.place,
+  reporter.Report(Code::kBadPattern, text.place,
                   Format("\"{}\" is not {}", text.value.substr(0, 100), kind.what),
                   kind.is_valid(near) ? Format("write \"{}\"", near) : std::string(kind.hint));
 }
@@ -141,7 +141,7 @@ void CheckAttributeNames(const Section& udev, Reporter& reporter) {
 void ReportEmptyLists(const Section& section, Reporter& reporter) {
   for (const std::string_view name : {"usb", "serial", "usb_port", "pci", "pci_address"}) {
     if (!section.Has(name) || !section.GetTexts(name).empty()) continue;
-    reporter.Report(Code::kNoCondition, section.PlaceOf(name), "an empty list matches every device",
+    reporter.Report(Code::kBadPattern, section.PlaceOf(name), "an empty list matches every device",
                     Format("write {} = \"…\", or remove the key", name));
   }
 }
@@ -151,7 +151,7 @@ std::optional<UdevPattern> CompileUdev(const Section& udev, Reporter& reporter) 
       !udev.GetTexts("subsystem").empty() || !udev.GetTexts("driver").empty() ||
       !udev.GetPairs("properties").empty() || !udev.GetPairs("attributes").empty();
   if (!has_patterns && !udev.is_broken()) {
-    reporter.Report(Code::kNoCondition, udev.place(), "this condition matches every device",
+    reporter.Report(Code::kBadPattern, udev.place(), "this condition matches every device",
                     "add a subsystem, a driver, properties or attributes: "
                     "udev = { subsystem = \"tty\" }");
     return std::nullopt;
@@ -167,7 +167,7 @@ std::optional<UdevPattern> CompileUdev(const Section& udev, Reporter& reporter) 
 std::optional<NamePattern> CompileNamePattern(const Text& text, Reporter& reporter) {
   auto pattern = NamePattern::Compile(text.value);
   if (pattern) return std::move(*pattern);
-  reporter.Report(Code::kBadGlob, text.At(pattern.error().offset), pattern.error().message,
+  reporter.Report(Code::kBadPattern, text.At(pattern.error().offset), pattern.error().message,
                   "supported: *, ? and [a-z]");
   return std::nullopt;
 }

@@ -176,7 +176,7 @@ DeviceNodeSpec ContainerCompiler::DeviceNode(const Section& section, const void*
       node.permissions = std::move(*permissions);
     } else {
       reporter_.Report(
-          Code::kBadPermissions, text->place,
+          Code::kBadValue, text->place,
           Format("\"{}\" is not a combination of r, w and m", text->value.substr(0, 100)),
           "use each letter at most once, as in \"rw\"");
     }
@@ -185,7 +185,7 @@ DeviceNodeSpec ContainerCompiler::DeviceNode(const Section& section, const void*
       scope_->complete && !matches_.empty() &&
       std::ranges::none_of(matches_, [](const MatchSpec* m) { return CanHaveNodes(*m); });
   if (has_no_nodes && host_path == nullptr && !section.is_broken()) {
-    reporter_.Report(Code::kNoHostNode, section.place(),
+    reporter_.Report(Code::kWrongCombination, section.place(),
                      "devices of this resource have no device node",
                      "set host_path, or remove this device_node");
   }
@@ -285,11 +285,11 @@ void ContainerCompiler::PathClashes() {
 
 void ContainerCompiler::Env() {
   for (const auto& [key, value] : resource_.GetPairs("env")) {
-    auto name = Checked(key, ProblemWithEnvName, Code::kBadEnvName,
+    auto name = Checked(key, ProblemWithEnvName, Code::kBadValue,
                         "a name must match [A-Za-z_][A-Za-z0-9_]*; it can contain variables");
     auto text = Compile(value);
     if (name && IsReservedEnv(ShapeOf(*name).text)) {
-      reporter_.Report(Code::kReservedEnv, key.place,
+      reporter_.Report(Code::kReservedName, key.place,
                        Format("{} controls which programs or libraries run in the container",
                               key.value.substr(0, 100)),
                        "set it in the pod or in the image, or choose another name");
@@ -300,7 +300,7 @@ void ContainerCompiler::Env() {
 
 void ContainerCompiler::Annotations() {
   for (const auto& [key, value] : resource_.GetPairs("annotations")) {
-    auto name = Checked(key, ProblemWithAnnotationKey, Code::kBadAnnotationKey,
+    auto name = Checked(key, ProblemWithAnnotationKey, Code::kBadValue,
                         "write \"example.com/name\" = \"…\"");
     auto text = Compile(value);
     if (name && text) spec_.annotations.emplace_back(std::move(*name), std::move(*text));
@@ -310,7 +310,7 @@ void ContainerCompiler::Annotations() {
 void ContainerCompiler::CdiDevices() {
   for (const Text& text : resource_.GetTexts("cdi_devices")) {
     auto name =
-        Checked(text, ProblemWithCdiName, Code::kBadCdiName, "as in \"example.com/card={id}\"");
+        Checked(text, ProblemWithCdiName, Code::kBadValue, "as in \"example.com/card={id}\"");
     if (name) spec_.cdi_devices.push_back(std::move(*name));
   }
 }

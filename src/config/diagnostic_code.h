@@ -10,55 +10,23 @@ namespace patchbay {
 /// Codes of the diagnostics for a configuration. Their names are stable, so that users can search
 /// for them and use them in scripts. docs/diagnostics.md explains each code.
 enum class Code {
-  // Input files.
+  // The text.
   kUnreadableFile,
-  kNoFiles,
-  kFileTooLarge,
-  kInputTooLarge,
-  kNotUtf8,
   kSyntax,
-  // Structure of the document.
+  // Keys and their values.
   kUnknownKey,
-  kWrongType,
   kMissingKey,
-  kDuplicateSection,
-  kTooManyResources,
+  kWrongCombination,
+  kDuplicate,
+  kWrongType,
   kOutOfRange,
-  kUnknownValue,
-  kBadDuration,
-  // [daemon].
-  kBadListenAddress,
-  kBadHost,
-  kSocketPathTooLong,
-  kBadDriverName,
-  kBadApiServer,
-  // Resources and their matches.
-  kBadResourceName,
-  kDuplicateResource,
-  kMatchSource,
-  kNotWithSource,
-  kNeedsKey,
-  kBadDeviceNumbers,
-  kNoCondition,
-  kBadCommand,
-  kBadGlob,
-  kBadRegex,
-  kReservedVariable,
-  kMatchesNothing,
-  // Container content.
+  kBadValue,
+  kBadPath,
+  kBadPattern,
   kBadTemplate,
   kUnknownVariable,
-  kBadFormat,
-  kBadPath,
-  kBadPermissions,
-  kNoHostNode,
-  kBadEnvName,
-  kReservedEnv,
-  kBadAnnotationKey,
-  kBadCdiName,
-  kBadAttribute,
-  // Health and hooks.
-  kProbeKind,
+  kReservedName,
+  kBadCommand,
   kTemplateInProgram,
   // Valid, but probably unintended.
   kNoResources,
@@ -68,8 +36,7 @@ enum class Code {
   kRenamedDrmNode,
   kSharedNode,
   kForeignVariable,
-  kSlowAdmission,
-  kSlowClaimHooks,
+  kSlowHooks,
   kNoEffect,
   // Replaces the remaining diagnostics if there are too many.
   kTooManyFindings,

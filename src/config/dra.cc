@@ -24,7 +24,7 @@ void CheckNumber(const SourceLocation& place, const ResourceSpec& spec, Reporter
   const std::size_t slots = spec.replicas > 1 ? 1 : 0;
   const std::size_t max = kMaxAttributes - kAutomaticAttributes - slots;
   if (spec.attributes.size() <= max) return;
-  reporter.Report(Code::kBadAttribute, place,
+  reporter.Report(Code::kBadValue, place,
                   Format("there are {} attributes, and the API server accepts {} besides those "
                          "that Patchbay sets",
                          spec.attributes.size(), max),
@@ -35,7 +35,7 @@ void CompileAttribute(const AttributeText& pair, const DaemonSpec& daemon, const
                       Reporter& reporter, ResourceSpec& spec) {
   auto problem = ProblemWithAttributeName(pair.name.value, daemon.dra_driver);
   if (problem) {
-    reporter.Report(Code::kBadAttribute, pair.name.place,
+    reporter.Report(Code::kBadValue, pair.name.place,
                     Format("\"{}\": {}", Truncate(pair.name.value, 100), *problem),
                     "as in model = \"{ID_MODEL}\"");
   }
@@ -48,7 +48,7 @@ void CompileAttribute(const AttributeText& pair, const DaemonSpec& daemon, const
     if (!parsed) {
       const bool is_long = text && text->size() > kMaxAttributeText;
       return reporter.Report(
-          Code::kBadAttribute, pair.value.place, parsed.error().message,
+          Code::kBadValue, pair.value.place, parsed.error().message,
           is_long ? "shorten it" : "write a value of this type, or use a variable");
     }
   }
@@ -79,14 +79,14 @@ void CompileCluster(const Section& section, Reporter& reporter, DaemonSpec& spec
   for (const auto& [key, path] : paths) {
     section.Read(key, path);
     if (!section.Has(key) || !path.empty()) continue;
-    reporter.Report(Code::kBadApiServer, section.PlaceOf(key),
+    reporter.Report(Code::kBadValue, section.PlaceOf(key),
                     Format("{} must be an absolute path", key), "remove the key, or name a file");
   }
   const auto config = CheckCluster(settings);
   if (config) return;
   for (const ClusterProblem& problem : config.error()) {
     if (!problem.is_of_value || !section.Has(problem.key)) continue;
-    reporter.Report(Code::kBadApiServer, section.PlaceOf(problem.key), problem.message,
+    reporter.Report(Code::kBadValue, section.PlaceOf(problem.key), problem.message,
                     problem.hint);
   }
 }
@@ -98,13 +98,13 @@ void CompileDraDaemon(const Section& daemon, Reporter& reporter, DaemonSpec& spe
   if (dra != nullptr && dra->Has("driver")) {
     dra->Read("driver", spec.dra_driver);
     if (const Status valid = CheckDriverName(spec.dra_driver); !valid) {
-      reporter.Report(Code::kBadDriverName, dra->PlaceOf("driver"), valid.error().message,
+      reporter.Report(Code::kBadValue, dra->PlaceOf("driver"), valid.error().message,
                       "as in driver = \"patchbay.dev\"");
     }
     const std::size_t both = spec.dra_driver.size() + DirectoryOf(spec.kubelet_dir).size();
     if (both > kMaxDriverAndRoot && spec.kubelet_dir.size() <= kMaxKubeletDir) {
       reporter.Report(
-          Code::kSocketPathTooLong, dra->PlaceOf("driver"),
+          Code::kBadValue, dra->PlaceOf("driver"),
           Format("the driver name and the directory of kubelet_dir have {} bytes together, which "
                  "makes socket paths longer than {}",
                  both, kMaxSocketPath),
@@ -123,7 +123,7 @@ void CompileDraKeys(const Section& resource, const DaemonSpec& daemon, const Sco
   for (const Text& prefix : resource.GetTexts("claim_env")) {
     if (const auto problem = ProblemWithEnvName(LiteralShape(prefix.value))) {
       reporter.Report(
-          Code::kBadEnvName, prefix.place,
+          Code::kBadValue, prefix.place,
           Format("claim_env has the beginning of a name of a variable: {}", problem->message),
           "as in [\"BAUD_\"]; a whole name works too");
     } else {
@@ -136,7 +136,7 @@ void CompileDraKeys(const Section& resource, const DaemonSpec& daemon, const Sco
   CheckNumber(resource.PlaceOf("attributes"), spec, reporter);
   if (spec.api == Api::kDra && spec.name.size() > kMaxAttributeText) {
     reporter.Report(
-        Code::kBadResourceName, resource.PlaceOf("name"),
+        Code::kBadValue, resource.PlaceOf("name"),
         Format("with api = \"dra\", a resource name is limited to {} bytes", kMaxAttributeText),
         "device classes select by the name; choose a shorter one");
   }

@@ -63,8 +63,8 @@ std::optional<ProbeKind> CompileProbe(const Section& section, const Scope& scope
   if (kind == "file") return CompileFileProbe(section, scope, budget, reporter);
   if (kind != "open") return std::nullopt;  // reported
   if (!devices_have_nodes) {
-    reporter.Report(Code::kNoHostNode, section.PlaceOf("open"), "the devices have no node to open",
-                    "use a command or a file to probe them");
+    reporter.Report(Code::kWrongCombination, section.PlaceOf("open"),
+                    "the devices have no node to open", "use a command or a file to probe them");
   }
   return OpenProbe{};
 }
@@ -102,7 +102,7 @@ void CheckClaimHooks(const Section& section, const ResourceSpec& spec, Reporter&
   if (spec.pre_start) together += spec.pre_start->timeout;
   if (together <= kClaimHookLimit) return;
   reporter.Report(
-      Code::kSlowClaimHooks, section.place(),
+      Code::kSlowHooks, section.place(),
       Format("allocate and pre_start may take {}, and for a claim they have {} together",
              FormatDuration(together), FormatDuration(kClaimHookLimit)),
       "set shorter timeouts; what is stopped begins again when the kubelet repeats the call");
@@ -123,14 +123,14 @@ void CompileHooks(const Section& section, const Scope& devices, const Scope& con
   if (spec.api == Api::kDra) {
     CheckClaimHooks(section, spec, reporter);
   } else if (spec.allocate && !allocate->is_broken() && spec.allocate->timeout > kQuick) {
-    reporter.Report(Code::kSlowAdmission, allocate->place(),
+    reporter.Report(Code::kSlowHooks, allocate->place(),
                     Format("while this program runs, for up to {}, the kubelet admits no other pod",
                            FormatDuration(spec.allocate->timeout)),
                     "use pre_start for slow work, which delays only its own container; a timeout "
                     "of at most 1s disables this warning");
   }
   if (section.table().entries.empty()) {
-    reporter.Report(Code::kNeedsKey, section.place(), "the section has no hook",
+    reporter.Report(Code::kWrongCombination, section.place(), "the section has no hook",
                     "add pre_start, allocate or release, or remove the section");
   }
 }

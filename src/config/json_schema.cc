@@ -12,7 +12,6 @@
 #include "base/ascii.h"
 #include "base/format.h"
 #include "config/keys.h"
-#include "config/schema_patterns.h"
 #include "model/attribute.h"
 #include "model/template.h"
 
@@ -35,15 +34,14 @@ std::string Describe(const KeyInfo& key) {
   return text;
 }
 
-Json StringSchema(std::string_view pattern, bool non_empty) {
+Json StringSchema(bool non_empty) {
   Json text = {{"type", "string"}};
   if (non_empty) text["minLength"] = 1;
-  if (!pattern.empty()) text["pattern"] = pattern;
   return text;
 }
 
-Json TemplateSchema(std::string_view pattern, bool non_empty) {
-  Json text = StringSchema(pattern.empty() ? kTemplatePattern : pattern, non_empty);
+Json TemplateSchema(bool non_empty) {
+  Json text = StringSchema(non_empty);
   text["maxLength"] = Template::kMaxResult;
   return text;
 }
@@ -55,20 +53,17 @@ Json List(Json item, bool non_empty) {
   return list;
 }
 
-Json TableOf(Json value, std::string_view names) {
-  Json table = {{"type", "object"}};
-  if (!names.empty()) table["propertyNames"] = {{"pattern", names}};
-  table["additionalProperties"] = std::move(value);
-  return table;
+Json TableOf(Json value) {
+  return {{"type", "object"}, {"additionalProperties", std::move(value)}};
 }
 
 /// Returns the schema of an attribute: a template, or a table with its type and a template.
 Json AttributeSchema() {
   Json typed = Json::object();
   for (const std::string_view type : kAttributeTypeNames) {
-    typed[std::string(type)] = TemplateSchema("", false);
+    typed[std::string(type)] = TemplateSchema(false);
   }
-  Json text = TemplateSchema("", false);
+  Json text = TemplateSchema(false);
   Json table = {{"type", "object"},
                 {"additionalProperties", false},
                 {"properties", std::move(typed)},
@@ -91,26 +86,24 @@ Json WithoutKeysOfResource(const KeyInfo& table, Json schema) {
 /// Returns the schema of the values of a key, without title and description.
 Json ValueSchema(const KeyInfo& key) {
   switch (key.type) {
-    case ValueType::kString: return StringSchema(key.pattern, key.non_empty);
-    case ValueType::kTemplate: return TemplateSchema(key.pattern, key.non_empty);
-    case ValueType::kStrings: return List(StringSchema(key.pattern, false), key.non_empty);
-    case ValueType::kTemplates: return List(TemplateSchema(key.pattern, false), key.non_empty);
+    case ValueType::kString: return StringSchema(key.non_empty);
+    case ValueType::kTemplate: return TemplateSchema(key.non_empty);
+    case ValueType::kStrings: return List(StringSchema(false), key.non_empty);
+    case ValueType::kTemplates: return List(TemplateSchema(false), key.non_empty);
     case ValueType::kStringOrStrings: {
-      Json either = List(StringSchema(key.pattern, false), key.non_empty);
+      Json either = List(StringSchema(false), key.non_empty);
       either["type"] = {"string", "array"};
-      if (!key.pattern.empty()) either["pattern"] = key.pattern;
       return either;
     }
     case ValueType::kChoice: return {{"type", "string"}, {"enum", key.choices}};
     case ValueType::kInteger:
       return {{"type", "integer"}, {"minimum", key.range.min}, {"maximum", key.range.max}};
     case ValueType::kBoolean: return {{"type", "boolean"}};
-    case ValueType::kDuration: return StringSchema(kDurationPattern, false);
+    case ValueType::kDuration: return StringSchema(false);
     case ValueType::kTemplateTable:
-      return WithoutKeysOfResource(key, TableOf(TemplateSchema("", false), key.key_pattern));
-    case ValueType::kPatternTable: return TableOf(StringSchema("", false), key.key_pattern);
-    case ValueType::kAttributeTable:
-      return WithoutKeysOfResource(key, TableOf(AttributeSchema(), key.key_pattern));
+      return WithoutKeysOfResource(key, TableOf(TemplateSchema(false)));
+    case ValueType::kPatternTable: return TableOf(StringSchema(false));
+    case ValueType::kAttributeTable: return WithoutKeysOfResource(key, TableOf(AttributeSchema()));
     case ValueType::kTable: {
       Json table = SectionSchema(key.table);
       if (key.non_empty) table["minProperties"] = 1;

@@ -326,7 +326,7 @@ void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter&
 
 void ReportDuplicateSection(const KeyInfo& key, const SourceLocation& place,
                             const SourceLocation& first, Reporter& reporter) {
-  reporter.Report(Code::kDuplicateSection, place,
+  reporter.Report(Code::kDuplicate, place,
                   Format("{} is already defined at {}", SectionTitle(key.table), Where(first)),
                   "all files form one document: keep this section in one of them");
 }

@@ -51,8 +51,6 @@ struct KeyInfo {
   Range range = {};                                ///< of integers and durations
   std::span<const std::string_view> choices = {};  ///< the allowed words of kChoice
   std::string_view example = "";                   ///< a value, in JSON
-  std::string_view pattern = "";      ///< of a string or each list item; see schema_patterns.h
-  std::string_view key_pattern = "";  ///< the same for the keys of a table with arbitrary keys
   /// An empty string, list or table is an error: in the schema by this flag, in `check` by the code
   /// that compiles the section, with a message of its own.
   bool non_empty = false;

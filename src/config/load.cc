@@ -20,7 +20,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
                TomlTable& document) {
   if (source.text.size() > kLargestSource) {
-    reporter.Report(Code::kFileTooLarge, {source.name, 0, 0},
+    reporter.Report(Code::kUnreadableFile, {source.name, 0, 0},
                     Format("the file is larger than {} bytes", kLargestSource),
                     "split it: all files of a directory form one document");
     return false;

@@ -23,7 +23,7 @@ std::optional<Source> CompilePathSource(const Section& section, PatternBudget& b
                                         Reporter& reporter) {
   const std::vector<Text> patterns = section.GetTexts("path");
   if (patterns.empty()) {
-    reporter.Report(Code::kMatchesNothing, section.PlaceOf("path"), "the list of patterns is empty",
+    reporter.Report(Code::kBadPattern, section.PlaceOf("path"), "the list of patterns is empty",
                     "write path = [\"/dev/…\"]");
     return std::nullopt;
   }
@@ -84,13 +84,13 @@ void CheckUdev(const Section& section, const Section& udev, const MatchSpec& mat
                Reporter& reporter) {
   const bool is_source = std::holds_alternative<UdevPattern>(match.source);
   if (is_source && !udev.Has("subsystem") && !udev.is_broken()) {
-    reporter.Report(Code::kNeedsKey, udev.place(),
+    reporter.Report(Code::kWrongCombination, udev.place(),
                     "\"udev\" without \"subsystem\" matches a device and all of its parents",
                     "add the subsystem of the device itself: udev = { subsystem = \"tty\", … }");
   }
   const bool is_path = section.Has("path") || section.Has("regex");
   if (is_path && !CanHaveNodes(match)) {
-    reporter.Report(Code::kMatchesNothing, udev.place(), "a path cannot be a network interface",
+    reporter.Report(Code::kBadPattern, udev.place(), "a path cannot be a network interface",
                     "remove path or regex: udev alone finds network interfaces");
   }
 }
@@ -126,7 +126,7 @@ void CheckGroupBy(const Text& variable, const Scope& scope, Reporter& reporter) 
 /// Compiles `not`. Reports a table without conditions.
 HardwarePatterns CompileNegated(const Section& section, Reporter& reporter) {
   if (section.table().entries.empty()) {
-    reporter.Report(Code::kNoCondition, section.place(), "\"not\" has no condition",
+    reporter.Report(Code::kBadPattern, section.place(), "\"not\" has no condition",
                     "add one, as in not = { usb_port = \"1-2\" }, or remove the key");
   }
   return CompileConditions(section, reporter);

@@ -22,14 +22,14 @@ bool IsWithoutNodes(const Glob& glob) { return glob.fixed_directory().starts_wit
 /// because they can match links to nodes anywhere else; `patchbay explain` shows what they match.
 void CheckUseOfExclude(const Section& section, const MatchSpec& match, Reporter& reporter) {
   if (std::holds_alternative<UdevPattern>(match.source) && !CanHaveNodes(match)) {
-    return reporter.Report(Code::kMatchesNothing, section.PlaceOf("exclude"),
+    return reporter.Report(Code::kBadPattern, section.PlaceOf("exclude"),
                            "a path cannot be a network interface, so nothing is excluded",
                            "exclude interfaces with udev = { … } of the match");
   }
   if (match.type != NodeType::kDevice) return;
   for (std::size_t i = 0; i < match.exclude.size(); ++i) {
     if (!IsWithoutNodes(match.exclude[i])) continue;
-    reporter.Report(Code::kMatchesNothing, section.GetTexts("exclude")[i].place,
+    reporter.Report(Code::kBadPattern, section.GetTexts("exclude")[i].place,
                     "/sys contains neither device nodes nor links to them",
                     "use the node, or a link to it below /dev");
   }
@@ -42,7 +42,7 @@ void CheckDirectories(const Section& section, const MatchSpec& match, Reporter& 
   for (std::size_t i = 0; i < path->globs.size(); ++i) {
     const auto only = OnlyPath(path->globs[i]);
     if (!only || std::ranges::count(kUsualDirectories, *only) == 0) continue;
-    reporter.Report(Code::kMatchesNothing, section.GetTexts("path")[i].place,
+    reporter.Report(Code::kBadPattern, section.GetTexts("path")[i].place,
                     Format("{} is a directory, not a device node", *only),
                     Format("match the nodes in it: \"{}/*\"; with together = true they are one "
                            "device. For the directory itself, add type = \"directory\"",
@@ -58,8 +58,7 @@ void CheckExclude(const Section& section, const MatchSpec& match, Reporter& repo
                                [&](const Glob& g) { return IsExcluded(g, match.exclude); });
   if (!all) return;
   reporter.Report(
-      Code::kMatchesNothing, section.PlaceOf("exclude"),
-      "everything that \"path\" matches is excluded",
+      Code::kBadPattern, section.PlaceOf("exclude"), "everything that \"path\" matches is excluded",
       "exclude less than the pattern at " + Where(section.PlaceOf("path")) + " matches");
 }
 

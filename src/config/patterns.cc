@@ -14,10 +14,11 @@ namespace patchbay {
 namespace {
 
 /// Takes what a pattern needs. Reports a budget that is not enough.
-bool Take(std::size_t patterns, std::size_t bytes, const Text& text, Code code,
-          PatternBudget& budget, Reporter& reporter) {
+bool Take(std::size_t patterns, std::size_t bytes, const Text& text, PatternBudget& budget,
+          Reporter& reporter) {
   if (patterns > budget.patterns || bytes > budget.bytes) {
-    reporter.Report(code, text.place, "the patterns of the configuration need too much memory",
+    reporter.Report(Code::kBadPattern, text.place,
+                    "the patterns of the configuration need too much memory",
                     "use fewer or shorter patterns; wildcards instead of single names");
     return false;
   }
@@ -36,16 +37,16 @@ std::string HintOnGlob(std::string_view text, std::size_t offset) {
 std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporter& reporter) {
   auto glob = Glob::Compile(text.value);
   if (!glob) {
-    reporter.Report(Code::kBadGlob, text.At(glob.error().offset), glob.error().message,
+    reporter.Report(Code::kBadPattern, text.At(glob.error().offset), glob.error().message,
                     HintOnGlob(text.value, glob.error().offset));
     return std::nullopt;
   }
   if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
-    reporter.Report(Code::kMatchesNothing, text.At(text.value.size() - 1),
+    reporter.Report(Code::kBadPattern, text.At(text.value.size() - 1),
                     "a path cannot end with a slash", "remove the slash");
     return std::nullopt;
   }
-  if (!Take(glob->alternatives().size(), glob->memory(), text, Code::kBadGlob, budget, reporter)) {
+  if (!Take(glob->alternatives().size(), glob->memory(), text, budget, reporter)) {
     return std::nullopt;
   }
   WarnOfVariableInGlob(text, reporter);
@@ -59,7 +60,7 @@ void CheckCaptureNames(const Text& text, const Regex& regex, Reporter& reporter)
                                    [&](const Variable& v) { return v.name == name; });
     if (!taken) continue;
     const auto at = text.value.find("<" + name + ">");
-    reporter.Report(Code::kReservedVariable, text.At(at == std::string::npos ? 0 : at + 1),
+    reporter.Report(Code::kReservedName, text.At(at == std::string::npos ? 0 : at + 1),
                     Format("\"{}\" is a built-in variable of every device", name),
                     "rename the group");
   }
@@ -72,9 +73,9 @@ std::string HintOnRegex(std::string_view text) {
 }
 
 /// The memory of a scan is limited, but it would take long.
-std::nullopt_t SearchesTooMuch(const Text& text, Code code, std::string_view directory,
-                               std::string hint, Reporter& reporter) {
-  reporter.Report(code, text.place,
+std::nullopt_t SearchesTooMuch(const Text& text, std::string_view directory, std::string hint,
+                               Reporter& reporter) {
+  reporter.Report(Code::kBadPattern, text.place,
                   Format("the pattern would search all of {}, which takes too long", directory),
                   std::move(hint));
   return std::nullopt;
@@ -95,26 +96,26 @@ std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, Pat
 std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter) {
   auto regex = Regex::Compile(text.value);
   if (!regex) {
-    reporter.Report(Code::kBadRegex, text.At(regex.error().offset), regex.error().message,
+    reporter.Report(Code::kBadPattern, text.At(regex.error().offset), regex.error().message,
                     HintOnRegex(text.value));
     return std::nullopt;
   }
-  if (!Take(1, regex->memory(), text, Code::kBadRegex, budget, reporter)) return std::nullopt;
+  if (!Take(1, regex->memory(), text, budget, reporter)) return std::nullopt;
   const std::string& directory = regex->fixed_directory();
   if (directory == "/" || directory == "/proc/") {
-    return SearchesTooMuch(text, Code::kBadRegex, directory,
+    return SearchesTooMuch(text, directory,
                            "begin with the directory, outside of parentheses: '/dev/(a|b)'",
                            reporter);
   }
   for (const std::string_view invalid_part : {"//", "/./", "/../"}) {
     if (directory.find(invalid_part) == std::string::npos) continue;
     const auto at = text.value.find(invalid_part);
-    reporter.Report(Code::kMatchesNothing, text.At(at == std::string::npos ? 0 : at),
+    reporter.Report(Code::kBadPattern, text.At(at == std::string::npos ? 0 : at),
                     Format("the path of a device cannot contain \"{}\"", invalid_part));
     return std::nullopt;
   }
   if (text.value.ends_with('/')) {
-    reporter.Report(Code::kMatchesNothing, text.At(text.value.size() - 1),
+    reporter.Report(Code::kBadPattern, text.At(text.value.size() - 1),
                     "a path cannot end with a slash", "name the files below it: …/.+");
     return std::nullopt;
   }
@@ -126,11 +127,11 @@ std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& b
                                               Reporter& reporter) {
   auto pattern = TextPattern::Compile(text.value);
   if (!pattern) {
-    reporter.Report(Code::kBadRegex, text.At(pattern.error().offset), pattern.error().message,
+    reporter.Report(Code::kBadPattern, text.At(pattern.error().offset), pattern.error().message,
                     "use RE2 syntax");
     return std::nullopt;
   }
-  if (!Take(1, pattern->memory(), text, Code::kBadRegex, budget, reporter)) return std::nullopt;
+  if (!Take(1, pattern->memory(), text, budget, reporter)) return std::nullopt;
   return std::move(*pattern);
 }
 
@@ -148,7 +149,7 @@ bool CheckBeginnings(const std::vector<Glob>& globs, const std::vector<Text>& li
       if (known == alternative.size()) continue;
       const bool is_proc = known == 1 && alternative.front().name.text() == "proc";
       if (known > 0 && !is_proc) continue;
-      SearchesTooMuch(list[i], Code::kBadGlob, is_proc ? "/proc" : "/",
+      SearchesTooMuch(list[i], is_proc ? "/proc" : "/",
                       "begin with a directory, as in /dev/ttyUSB*", reporter);
       is_ok = false;
       break;

@@ -75,8 +75,7 @@ Checked CheckPairs(const KeyInfo& key, const TomlTable& table, Reporter& reporte
 Checked CheckChoice(const KeyInfo& key, const Text& text, Reporter& reporter) {
   if (std::ranges::find(key.choices, text.value) != key.choices.end()) return kValid;
   const std::string word = text.value.substr(0, 100);
-  reporter.Report(Code::kUnknownValue, text.place,
-                  Format("\"{}\" cannot be \"{}\"", key.name, word),
+  reporter.Report(Code::kBadValue, text.place, Format("\"{}\" cannot be \"{}\"", key.name, word),
                   DidYouMean(word, key.choices, Format("must be one of {}", OneOf(key.choices))));
   return kInvalid;
 }
@@ -92,7 +91,7 @@ Checked CheckDuration(const KeyInfo& key, const Text& text, Reporter& reporter) 
   if (const auto duration = ParseDuration(text.value)) {
     return CheckRange(key, duration->count(), text.place, reporter);
   }
-  reporter.Report(Code::kBadDuration, text.place,
+  reporter.Report(Code::kBadValue, text.place,
                   Format("\"{}\" is not a valid duration", text.value.substr(0, 100)),
                   "use a whole number and a unit, ms, s, m or h: \"250ms\", \"30s\", \"5m\"");
   return kInvalid;
@@ -140,21 +139,15 @@ Checked CheckValue(const KeyInfo& key, const TomlValue& value, Reporter& reporte
   return kInvalid;
 }
 
-/// The errors in the relations between the keys of a section.
-struct Relations {
+/// The errors in the alternatives of a section.
+struct Alternatives {
   std::string_view section;
-  Code needs = Code::kNeedsKey;
-  Code excludes = Code::kNotWithSource;
-  Code alternatives = Code::kMatchSource;
-  /// If the section has no alternative; the names of all replace "{}".
+  /// If the section has none of them; the names of all replace "{}".
   std::string_view none = "", none_hint = "";
   std::string_view several = "", several_hint = "";  ///< if it has more than one
 };
-constexpr Relations kRelations[] = {
+constexpr Alternatives kAlternatives[] = {
     {.section = "daemon.kubernetes",
-     .needs = Code::kBadApiServer,
-     .excludes = Code::kBadApiServer,
-     .alternatives = Code::kBadApiServer,
      .none = "credentials are missing",
      .none_hint = "set token_file, or client_certificate and client_key; in a pod with a service "
                   "account, remove [daemon.kubernetes]"},
@@ -164,17 +157,16 @@ constexpr Relations kRelations[] = {
      .several = "the match has several sources",
      .several_hint = "; a second source needs a second [[resource.match]]"},
     {.section = "resource.health",
-     .alternatives = Code::kProbeKind,
      .none = "no probe is configured",
      .none_hint = "write exactly one of command, open = true, and file with equals or matches",
      .several = "more than one probe is configured"},
     {.section = ""},  // all others, which have no alternatives
 };
 
-const Relations& RelationsOf(std::string_view section) {
-  const auto* last = std::prev(std::end(kRelations));
-  return *std::find_if(std::begin(kRelations), last,
-                       [&](const Relations& r) { return r.section == section; });
+const Alternatives& AlternativesOf(std::string_view section) {
+  const auto* last = std::prev(std::end(kAlternatives));
+  return *std::find_if(std::begin(kAlternatives), last,
+                       [&](const Alternatives& a) { return a.section == section; });
 }
 
 /// Returns whether a value is that of a switch that is off.
@@ -261,15 +253,15 @@ void Section::SelectAlternative(Reporter& reporter) {
     lowest = group;
     names.push_back(entry.key->name);
   }
-  const Relations& relations = RelationsOf(keys_.front().section);
+  const Alternatives& texts = AlternativesOf(keys_.front().section);
   if (names.size() == 1) {
     alternative_ = names.front();
   } else if (names.size() > 1) {
-    reporter.Report(relations.alternatives, place_, std::string(relations.several),
-                    Format("keep {}{}", OneOf(names), relations.several_hint));
-  } else if (!relations.none.empty() && !is_broken_) {
-    reporter.Report(relations.alternatives, place_, std::string(relations.none),
-                    HintOnNoAlternative(relations.none_hint));
+    reporter.Report(Code::kWrongCombination, place_, std::string(texts.several),
+                    Format("keep {}{}", OneOf(names), texts.several_hint));
+  } else if (!texts.none.empty() && !is_broken_) {
+    reporter.Report(Code::kWrongCombination, place_, std::string(texts.none),
+                    HintOnNoAlternative(texts.none_hint));
   }
 }
 
@@ -290,14 +282,13 @@ std::string Section::HintOnNoAlternative(std::string_view general) const {
 }
 
 void Section::CheckRelations(const std::set<std::string_view>& given, Reporter& reporter) const {
-  const Relations& relations = RelationsOf(keys_.front().section);
   for (const Entry& entry : entries_) {
     const KeyInfo& key = *entry.key;
     if (IsOff(*entry.value)) continue;
     const auto needed = std::ranges::count_if(
         key.needs, [&](std::string_view other) { return given.contains(other); });
     if (!key.needs.empty() && needed != 1) {
-      reporter.Report(relations.needs, entry.value->place,
+      reporter.Report(Code::kWrongCombination, entry.value->place,
                       Format("\"{}\" needs {}{}", key.name, OneOf(key.needs, '"'),
                              needed == 0 ? "" : ", and only one of them"),
                       std::string(key.hint));
@@ -306,7 +297,7 @@ void Section::CheckRelations(const std::set<std::string_view>& given, Reporter& 
     for (const Entry& other : entries_) {
       const bool is_excluded = std::ranges::count(key.excludes, other.key->name) != 0;
       if (!is_excluded || IsOff(*other.value)) continue;
-      reporter.Report(relations.excludes, other.value->place,
+      reporter.Report(Code::kWrongCombination, other.value->place,
                       Format("\"{}\" cannot be combined with \"{}\"", other.key->name, key.name),
                       std::string(key.hint));
     }

@@ -57,7 +57,7 @@ void ReadFile(const std::string& path, Reporter& reporter, Sources& out) {
   }
   out.Add({path, std::move(file->text)}, file->is_being_written);
   if (!out.full()) return;
-  reporter.Report(Code::kInputTooLarge, {path, 0, 0},
+  reporter.Report(Code::kUnreadableFile, {path, 0, 0},
                   Format("with this file the input is larger than {} bytes", kLargestInput),
                   "keep only configuration files in the directory");
 }
@@ -84,7 +84,7 @@ void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
   }
   if (error) return Refuse(path, kCannotBeRead + error.message(), reporter);
   if (files.empty() && !odd) {
-    reporter.Report(Code::kNoFiles, {path, 0, 0}, "the directory contains no *.toml file",
+    reporter.Report(Code::kUnreadableFile, {path, 0, 0}, "the directory contains no *.toml file",
                     "names that start with a dot are ignored");
   }
   std::sort(files.begin(), files.end());

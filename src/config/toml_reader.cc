@@ -213,7 +213,7 @@ std::size_t FirstBadByte(std::string_view text) {
 std::optional<TomlTable> ReadToml(const SourceFile& source, Reporter& reporter) {
   const Converter converter(source.name, source.text);
   if (!IsUtf8(source.text)) {
-    reporter.Report(Code::kNotUtf8, converter.At(source.text, FirstBadByte(source.text)),
+    reporter.Report(Code::kSyntax, converter.At(source.text, FirstBadByte(source.text)),
                     "this byte is not part of UTF-8 text", "save the file as UTF-8");
     return std::nullopt;
   }

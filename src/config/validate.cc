@@ -57,7 +57,7 @@ void CompilePodResources(const Text& text, Reporter& reporter, DaemonSpec& spec)
     reporter.Report(Code::kBadPath, text.At(problem->offset), problem->message,
                     "use the absolute path of the socket, or \"\" to disable it");
   } else if (text.value.size() > kMaxSocketPath) {
-    reporter.Report(Code::kSocketPathTooLong, text.place,
+    reporter.Report(Code::kBadValue, text.place,
                     Format("the path of a socket is limited to {} bytes", kMaxSocketPath),
                     "mount it elsewhere");
   }
@@ -81,7 +81,7 @@ void CheckReleaseHooks(const Section& document, const Model& model, Reporter& re
     if (hooks == nullptr || !hooks->Has("release")) continue;
     if (model.resources[i].api == Api::kDra) continue;  // a claim is released by a call
     if (!IsApiKnown(document, resource)) continue;
-    reporter.Report(Code::kNeedsKey, hooks->PlaceOf("release"),
+    reporter.Report(Code::kWrongCombination, hooks->PlaceOf("release"),
                     "a release hook needs pod_resources, which is disabled",
                     "only the kubelet reports when a device is free again; remove pod_resources = "
                     "\"\" from [daemon]");
@@ -95,7 +95,7 @@ void CompileHosts(const std::vector<Text>& list, Reporter& reporter, DaemonSpec&
       spec.hosts.push_back(NamePattern::Compile(*host).value());
       continue;
     }
-    reporter.Report(Code::kBadHost, text.place,
+    reporter.Report(Code::kBadValue, text.place,
                     Format("\"{}\" is not a valid host name", text.value.substr(0, 100)),
                     "use the name only, as in \"patchbay.example.com\", without scheme, port or "
                     "path; IP addresses are always accepted");
@@ -113,7 +113,7 @@ DaemonSpec CompileDaemon(const Section& daemon, Reporter& reporter) {
     if (auto address = NormalizedListenAddress(listen->value)) {
       spec.listen = std::move(*address);
     } else {
-      reporter.Report(Code::kBadListenAddress, listen->place,
+      reporter.Report(Code::kBadValue, listen->place,
                       Format("\"{}\" is not an address and a port", listen->value.substr(0, 100)),
                       std::string(kHintOnListen));
     }
@@ -123,7 +123,7 @@ DaemonSpec CompileDaemon(const Section& daemon, Reporter& reporter) {
   ReadDirectory(daemon, "host_root", reporter, spec.host_root);
   ReadDirectory(daemon, "cdi_dir", reporter, spec.cdi_dir);
   if (spec.kubelet_dir.size() > kMaxKubeletDir) {
-    reporter.Report(Code::kSocketPathTooLong, daemon.PlaceOf("kubelet_dir"),
+    reporter.Report(Code::kBadValue, daemon.PlaceOf("kubelet_dir"),
                     Format("a directory path of {} bytes makes socket paths longer than {}",
                            spec.kubelet_dir.size(), kMaxSocketPath),
                     Format("the path of the directory is limited to {} bytes; mount it elsewhere",
@@ -139,8 +139,8 @@ DaemonSpec CompileDaemon(const Section& daemon, Reporter& reporter) {
 void CompileOnNodes(const Section& resource, Reporter& reporter, ResourceSpec& spec) {
   const std::vector<Text> list = resource.GetTexts("on_nodes");
   if (list.empty() && resource.Has("on_nodes")) {
-    reporter.Report(Code::kMatchesNothing, resource.PlaceOf("on_nodes"),
-                    "the list of nodes is empty", "remove the key to serve all nodes");
+    reporter.Report(Code::kBadPattern, resource.PlaceOf("on_nodes"), "the list of nodes is empty",
+                    "remove the key to serve all nodes");
   }
   for (const Text& text : list) {
     if (auto pattern = CompileNamePattern(text, reporter)) {
@@ -207,7 +207,7 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
   if (const Text* name = resource.GetText("name")) {
     spec.name = name->value;
     if (auto problem = ProblemWithResourceName(spec.name)) {
-      reporter.Report(Code::kBadResourceName, name->place, std::move(*problem),
+      reporter.Report(Code::kBadValue, name->place, std::move(*problem),
                       "as in \"example.com/serial\"");
     }
   }
@@ -227,7 +227,7 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
     compiled_matches.push_back(&match);
   }
   if (spec.exclusive && HasCommand(spec)) {
-    reporter.Report(Code::kNotWithSource, resource.PlaceOf("exclusive"),
+    reporter.Report(Code::kWrongCombination, resource.PlaceOf("exclusive"),
                     "\"exclusive\" cannot be combined with \"command\"",
                     "its nodes are known only after the command has run; exclude them from the "
                     "other resources");
@@ -235,7 +235,7 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
   const Scope containers = ContainerScope(spec.matches, complete);
   CompileContainer(resource, compiled_matches, containers, reporter, spec);
   if (complete && spec.grant_group && !GivesDeviceNodes(spec)) {
-    reporter.Report(Code::kNoHostNode, resource.PlaceOf("grant_group"),
+    reporter.Report(Code::kWrongCombination, resource.PlaceOf("grant_group"),
                     "devices of this resource have no device node whose group could be granted",
                     "remove grant_group");
   }
@@ -293,7 +293,7 @@ void CheckDuplicates(std::span<const Section> resources, const std::vector<Resou
       if (!nodes && is_here && other.is_here) nodes = node;
       if (!nodes) continue;
       reporter.Report(
-          Code::kDuplicateResource, name->place,
+          Code::kDuplicate, name->place,
           Format("{} is already defined at {}{}", name->value.substr(0, 400),
                  Where(resources[other.index].PlaceOf("name")),
                  nodes->empty() ? "" : Format(", also for the node {}", QuoteJson(*nodes))),
@@ -317,7 +317,7 @@ void CheckResourcesOfNode(std::span<const Section> resources,
   }
   if (served <= kMaxResourcesOfNode) return;
   reporter.Report(
-      Code::kTooManyResources, resources[first_excess].place(),
+      Code::kOutOfRange, resources[first_excess].place(),
       Format("there are {} resources for {}, more than {}", served,
              node.empty() ? "every node" : "the node " + QuoteJson(node), kMaxResourcesOfNode),
       "one resource can have several [[resource.match]]; give resources of other "
@@ -333,7 +333,7 @@ Model Validate(const Section& document, const std::string& node, Reporter& repor
   }
   const std::span<const Section> resources = document.GetSections("resource");
   if (resources.size() > kMaxResources) {
-    reporter.Report(Code::kTooManyResources, resources[kMaxResources].place(),
+    reporter.Report(Code::kOutOfRange, resources[kMaxResources].place(),
                     Format("there are {} resources, more than {}", resources.size(), kMaxResources),
                     "one resource can have several [[resource.match]]");
     return model;

@@ -140,7 +140,7 @@ std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Re
         integer ? "valid formats for numbers: 02, >4, x" : "valid formats for text: >8, <8, .4";
     const auto formatted = FormatBySpec(field.spec, sample);
     if (formatted && formatted->size() <= Template::kMaxResult) continue;
-    reporter.Report(Code::kBadFormat, place,
+    reporter.Report(Code::kBadTemplate, place,
                     Format("the format \"{}\" does not fit \"{}\", which is {}: {}", field.spec,
                            field.name, integer ? "a number" : "text",
                            formatted ? "its width makes it too long" : formatted.error().message),

@@ -271,7 +271,7 @@ class Logging(support.TestCase):
         with Daemon(config, self.kubelet_dir, "--log-format", "json") as daemon:
             self.assertEqual(daemon.wait(), 1)
             lines = [json.loads(line) for line in daemon.err.text().splitlines()]
-        self.assertIn("bad-resource-name", [line.get("code") for line in lines])
+        self.assertIn("bad-value", [line.get("code") for line in lines])
         self.assertNotIn("configuration loaded", [line["message"] for line in lines])
 
     def test_initial_load_is_logged_like_a_reload(self):
@@ -334,7 +334,7 @@ class Refusing(support.TestCase):
         with Daemon(config, self.kubelet_dir) as daemon:
             self.assertEqual(daemon.wait(), 1)
             err = daemon.err.text()
-            self.assertIn(f"at={config}:2:8 code=bad-resource-name reason=", err)
+            self.assertIn(f"at={config}:2:8 code=bad-value reason=", err)
             self.assertIn(f"at={config}:3:1 code=unknown-key reason=", err)
             self.assertNotIn("serving http", err)
             self.assertEqual(daemon.out.text(), "")

@@ -107,7 +107,7 @@ TEST_F(CheckTest, ReadsTheStandardInput) {
   EXPECT_THAT(bad.out, testing::StartsWith("<stdin>:5:"));
   EXPECT_THAT(bad.out, HasSubstr("\n    exclude = \"x\"\n"));
   EXPECT_THAT(check(std::string(kLargestSource + 1, '#'), {"check", "-"}).out,
-              HasSubstr("<stdin>: error[file-too-large]"));
+              HasSubstr("<stdin>: error[unreadable-file]"));
 }
 
 TEST_F(CheckTest, PrintsYaml) {
@@ -144,7 +144,7 @@ TEST_F(CheckTest, ComparesEntriesWithOneNameOnTheNodeOfNodeName) {
   // The daemon and the commands that look at the host load the file for this node.
   const auto scanned = RunCli({"devices", "--config", tree_.path("a.toml"), "--host-root", "/"});
   EXPECT_EQ(scanned.code, kFailed);
-  EXPECT_THAT(scanned.err, HasSubstr("error[duplicate-resource]"));
+  EXPECT_THAT(scanned.err, HasSubstr("error[duplicate]"));
 }
 
 TEST_F(CheckTest, ReportsEveryErrorWithItsLocation) {
@@ -153,7 +153,7 @@ TEST_F(CheckTest, ReportsEveryErrorWithItsLocation) {
   EXPECT_EQ(ran.code, kFailed);
   EXPECT_EQ(ran.err, "");
   EXPECT_THAT(Places(Json::parse(ran.out)),
-              ElementsAre("2:10 error bad-duration", "6:1 error unknown-key", "9:22 error bad-glob",
+              ElementsAre("2:10 error bad-value", "6:1 error unknown-key", "9:22 error bad-pattern",
                           "12:17 error bad-permissions", "21:13 error unknown-variable"));
 }
 
@@ -240,7 +240,7 @@ TEST_F(CheckTest, FailsForMissingAndUnreadableFiles) {
   tree_.Dir("empty");
   const auto empty = RunCli({"check", tree_.path("empty")});
   EXPECT_EQ(empty.code, kFailed);
-  EXPECT_THAT(empty.out, HasSubstr("error[no-files]"));
+  EXPECT_THAT(empty.out, HasSubstr("error[unreadable-file]"));
 }
 
 TEST_F(CheckTest, PrintsValidJsonForAnyBytes) {

@@ -95,11 +95,11 @@ TEST(Robustness, PatternsOfAllEntriesShareOneBudget) {
   EXPECT_THAT(errors(1000, "regex = '/dev/tty(USB|ACM)\\d+'"), IsEmpty());
   const std::string large = "regex = '/dev/.{1,200}'";
   EXPECT_THAT(errors(40, large), IsEmpty());
-  EXPECT_THAT(errors(60, large), Contains("240:bad-regex"));
+  EXPECT_THAT(errors(60, large), Contains("240:bad-pattern"));
   const std::string deep =
       "path = '/dev/{" + Repeated("a,", 63) + "b}" + Repeated("/a", 1900) + "'";
   EXPECT_THAT(errors(1, deep), IsEmpty());
-  EXPECT_THAT(errors(20, deep), Contains("80:bad-glob"));
+  EXPECT_THAT(errors(20, deep), Contains("80:bad-pattern"));
 }
 
 TEST(Robustness, HandlesCorruptFiles) {

@@ -51,7 +51,7 @@ TEST_F(SectionTest, InvalidValuesAreAbsent) {
   EXPECT_TRUE(match.is_broken());
   EXPECT_EQ(match.GetTexts("path").size(), 1u);
   EXPECT_FALSE(match.Has("require") || match.Has("max_devices") || match.Has("type"));
-  EXPECT_THAT(Codes(), ElementsAre("wrong-type", "wrong-type", "out-of-range", "unknown-value"));
+  EXPECT_THAT(Codes(), ElementsAre("wrong-type", "wrong-type", "out-of-range", "bad-value"));
 }
 
 TEST_F(SectionTest, TheLowestGroupIsTheAlternative) {
@@ -60,14 +60,14 @@ TEST_F(SectionTest, TheLowestGroupIsTheAlternative) {
   EXPECT_EQ(Read("resource.health", "open = false\ncommand = ['x']\n").alternative(), "command");
   EXPECT_THAT(Codes(), IsEmpty());
   EXPECT_EQ(Read("resource.match", "usb = '*:*'\npci = '*:*'\n").alternative(), "");
-  EXPECT_THAT(Codes(), ElementsAre("match-source"));
+  EXPECT_THAT(Codes(), ElementsAre("wrong-combination"));
 }
 
 TEST_F(SectionTest, AnAlternativeExcludesKeysOnlyWhileItIsSelected) {
   Read("resource.match", "usb = '*:*'\npath = '/dev/x'\ntype = 'any'\n");
   EXPECT_THAT(Codes(), IsEmpty());
   Read("resource.match", "usb = '*:*'\ntype = 'any'\n");
-  EXPECT_THAT(Codes(), ElementsAre("not-with-source"));
+  EXPECT_THAT(Codes(), ElementsAre("wrong-combination"));
 }
 
 TEST_F(SectionTest, ASwitchThatIsOffCountsAsAbsentInRelations) {
