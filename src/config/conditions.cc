@@ -76,10 +76,11 @@ void CheckName(const Text& text, const NamePattern& pattern, const SysfsName& ki
 }
 
 std::vector<NamePattern> CompileNames(const Section& section, std::string_view key,
-                                      Reporter& reporter, const SysfsName* kind = nullptr) {
+                                      PatternBudget& budget, Reporter& reporter,
+                                      const SysfsName* kind = nullptr) {
   std::vector<NamePattern> patterns;
   for (const Text& text : section.GetTexts(key)) {
-    auto pattern = CompileNamePattern(text, reporter);
+    auto pattern = CompileNamePattern(text, budget, reporter);
     if (!pattern) continue;
     if (kind != nullptr) CheckName(text, *pattern, *kind, reporter);
     patterns.push_back(std::move(*pattern));
@@ -101,29 +102,35 @@ std::optional<std::vector<HardwareId>> CompileIds(const Section& section, std::s
   return ids;
 }
 
-std::optional<UsbPattern> CompileUsb(const Section& section, Reporter& reporter) {
+std::optional<UsbPattern> CompileUsb(const Section& section, PatternBudget& budget,
+                                     Reporter& reporter) {
   UsbPattern usb{{},
-                 CompileNames(section, "serial", reporter),
-                 CompileNames(section, "usb_port", reporter, &kUsbPort)};
+                 CompileNames(section, "serial", budget, reporter),
+                 CompileNames(section, "usb_port", budget, reporter, &kUsbPort)};
   auto ids = CompileIds(section, "usb", reporter);
   if (!ids) return std::nullopt;
   usb.ids = std::move(*ids);
   return usb;
 }
 
-std::optional<PciPattern> CompilePci(const Section& section, Reporter& reporter) {
-  PciPattern pci{{}, CompileNames(section, "pci_address", reporter, &kPciAddress)};
+std::optional<PciPattern> CompilePci(const Section& section, PatternBudget& budget,
+                                     Reporter& reporter) {
+  PciPattern pci{{}, CompileNames(section, "pci_address", budget, reporter, &kPciAddress)};
   auto ids = CompileIds(section, "pci", reporter);
   if (!ids) return std::nullopt;
   pci.ids = std::move(*ids);
   return pci;
 }
 
-UdevPattern::Values CompileValues(const Section& udev, std::string_view key, Reporter& reporter) {
+/// The items of a list follow one another in GetPairs.
+UdevPattern::Values CompileValues(const Section& udev, std::string_view key, PatternBudget& budget,
+                                  Reporter& reporter) {
   UdevPattern::Values values;
   for (const auto& [name, text] : udev.GetPairs(key)) {
-    auto pattern = CompileNamePattern(text, reporter);
-    if (pattern) values.emplace_back(name.value, std::move(*pattern));
+    auto pattern = CompileNamePattern(text, budget, reporter);
+    if (!pattern) continue;
+    if (values.empty() || values.back().first != name.value) values.emplace_back(name.value, 0);
+    values.back().second.push_back(std::move(*pattern));
   }
   return values;
 }
@@ -146,7 +153,8 @@ void ReportEmptyLists(const Section& section, Reporter& reporter) {
   }
 }
 
-std::optional<UdevPattern> CompileUdev(const Section& udev, Reporter& reporter) {
+std::optional<UdevPattern> CompileUdev(const Section& udev, PatternBudget& budget,
+                                       Reporter& reporter) {
   const bool has_patterns =
       !udev.GetTexts("subsystem").empty() || !udev.GetTexts("driver").empty() ||
       !udev.GetPairs("properties").empty() || !udev.GetPairs("attributes").empty();
@@ -157,30 +165,25 @@ std::optional<UdevPattern> CompileUdev(const Section& udev, Reporter& reporter) 
     return std::nullopt;
   }
   CheckAttributeNames(udev, reporter);
-  return UdevPattern{
-      CompileNames(udev, "subsystem", reporter), CompileNames(udev, "driver", reporter),
-      CompileValues(udev, "properties", reporter), CompileValues(udev, "attributes", reporter)};
+  return UdevPattern{CompileNames(udev, "subsystem", budget, reporter),
+                     CompileNames(udev, "driver", budget, reporter),
+                     CompileValues(udev, "properties", budget, reporter),
+                     CompileValues(udev, "attributes", budget, reporter)};
 }
 
 }  // namespace
 
-std::optional<NamePattern> CompileNamePattern(const Text& text, Reporter& reporter) {
-  auto pattern = NamePattern::Compile(text.value);
-  if (pattern) return std::move(*pattern);
-  reporter.Report(Code::kBadPattern, text.At(pattern.error().offset), pattern.error().message,
-                  "supported: *, ? and [a-z]");
-  return std::nullopt;
-}
-
-HardwarePatterns CompileConditions(const Section& section, Reporter& reporter) {
+HardwarePatterns CompileConditions(const Section& section, PatternBudget& budget,
+                                   Reporter& reporter) {
   ReportEmptyLists(section, reporter);
   HardwarePatterns patterns;
-  if (section.Has("usb") || section.Has("usb_port")) patterns.usb = CompileUsb(section, reporter);
+  if (section.Has("usb") || section.Has("usb_port"))
+    patterns.usb = CompileUsb(section, budget, reporter);
   if (section.Has("pci") || section.Has("pci_address")) {
-    patterns.pci = CompilePci(section, reporter);
+    patterns.pci = CompilePci(section, budget, reporter);
   }
   if (const Section* udev = section.GetSection("udev")) {
-    patterns.udev = CompileUdev(*udev, reporter);
+    patterns.udev = CompileUdev(*udev, budget, reporter);
   }
   return patterns;
 }

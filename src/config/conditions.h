@@ -1,5 +1,6 @@
 #pragma once
 
+#include "config/patterns.h"
 #include "config/section.h"
 #include "model/hardware_patterns.h"
 
@@ -7,9 +8,7 @@ namespace patchbay {
 
 /// Compiles the conditions of a [[resource.match]] or of its `not`. Reports malformed values, and
 /// conditions that match every device. Invalid parts are left out of the result.
-HardwarePatterns CompileConditions(const Section& section, Reporter& reporter);
-
-/// Compiles a pattern for one name. Reports a malformed pattern.
-std::optional<NamePattern> CompileNamePattern(const Text& text, Reporter& reporter);
+HardwarePatterns CompileConditions(const Section& section, PatternBudget& budget,
+                                   Reporter& reporter);
 
 }  // namespace patchbay

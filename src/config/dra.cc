@@ -86,8 +86,7 @@ void CompileCluster(const Section& section, Reporter& reporter, DaemonSpec& spec
   if (config) return;
   for (const ClusterProblem& problem : config.error()) {
     if (!problem.is_of_value || !section.Has(problem.key)) continue;
-    reporter.Report(Code::kBadValue, section.PlaceOf(problem.key), problem.message,
-                    problem.hint);
+    reporter.Report(Code::kBadValue, section.PlaceOf(problem.key), problem.message, problem.hint);
   }
 }
 

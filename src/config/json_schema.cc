@@ -53,6 +53,12 @@ Json List(Json item, bool non_empty) {
   return list;
 }
 
+Json StringOrStrings(bool non_empty) {
+  Json either = List(StringSchema(false), non_empty);
+  either["type"] = {"string", "array"};
+  return either;
+}
+
 Json TableOf(Json value) {
   return {{"type", "object"}, {"additionalProperties", std::move(value)}};
 }
@@ -90,11 +96,7 @@ Json ValueSchema(const KeyInfo& key) {
     case ValueType::kTemplate: return TemplateSchema(key.non_empty);
     case ValueType::kStrings: return List(StringSchema(false), key.non_empty);
     case ValueType::kTemplates: return List(TemplateSchema(false), key.non_empty);
-    case ValueType::kStringOrStrings: {
-      Json either = List(StringSchema(false), key.non_empty);
-      either["type"] = {"string", "array"};
-      return either;
-    }
+    case ValueType::kStringOrStrings: return StringOrStrings(key.non_empty);
     case ValueType::kChoice: return {{"type", "string"}, {"enum", key.choices}};
     case ValueType::kInteger:
       return {{"type", "integer"}, {"minimum", key.range.min}, {"maximum", key.range.max}};
@@ -102,7 +104,7 @@ Json ValueSchema(const KeyInfo& key) {
     case ValueType::kDuration: return StringSchema(false);
     case ValueType::kTemplateTable:
       return WithoutKeysOfResource(key, TableOf(TemplateSchema(false)));
-    case ValueType::kPatternTable: return TableOf(StringSchema(false));
+    case ValueType::kPatternTable: return TableOf(StringOrStrings(false));
     case ValueType::kAttributeTable: return WithoutKeysOfResource(key, TableOf(AttributeSchema()));
     case ValueType::kTable: {
       Json table = SectionSchema(key.table);

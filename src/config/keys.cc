@@ -180,8 +180,10 @@ constexpr KeyInfo kKeys[] = {
         "separator between the values of several devices in one environment variable",
         {.default_value = R"(",")"}),
     Key("resource", "on_nodes", kStrings,
-        "globs of names of Kubernetes nodes that serve the resource; default: all nodes",
-        {.example = R"(["rack-*"])", .non_empty = true}),
+        "globs of names of Kubernetes nodes that serve the resource; one that begins with ! "
+        "excludes "
+        "nodes; default: all nodes",
+        {.example = R"(["rack-*", "!rack-7"])", .non_empty = true}),
     Key("resource", "cdi_devices", kTemplates,
         "CDI device names for the container: vendor/class=name",
         {.example = R"(["vendor.com/class={name}"])"}),

@@ -124,12 +124,12 @@ void CheckGroupBy(const Text& variable, const Scope& scope, Reporter& reporter) 
 }
 
 /// Compiles `not`. Reports a table without conditions.
-HardwarePatterns CompileNegated(const Section& section, Reporter& reporter) {
+HardwarePatterns CompileNegated(const Section& section, PatternBudget& budget, Reporter& reporter) {
   if (section.table().entries.empty()) {
     reporter.Report(Code::kBadPattern, section.place(), "\"not\" has no condition",
                     "add one, as in not = { usb_port = \"1-2\" }, or remove the key");
   }
-  return CompileConditions(section, reporter);
+  return CompileConditions(section, budget, reporter);
 }
 
 bool FindsSeveral(const PathSource& source) {
@@ -186,9 +186,9 @@ std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& bud
   section.Read("max_devices", match.max_devices);
   section.Read("type", match.type);
   section.Read("together", match.together);
-  match.conditions = CompileConditions(section, reporter);
+  match.conditions = CompileConditions(section, budget, reporter);
   if (const Section* negated = section.GetSection("not")) {
-    match.negated = CompileNegated(*negated, reporter);
+    match.negated = CompileNegated(*negated, budget, reporter);
   }
   auto source = CompileSource(section, match.conditions, budget, reporter);
   if (!source) return std::nullopt;

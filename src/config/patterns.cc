@@ -93,6 +93,18 @@ std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, Pat
   return globs;
 }
 
+std::optional<NamePattern> CompileNamePattern(const Text& text, PatternBudget& budget,
+                                              Reporter& reporter) {
+  auto pattern = NamePattern::Compile(text.value);
+  if (!pattern) {
+    reporter.Report(Code::kBadPattern, text.At(pattern.error().offset), pattern.error().message,
+                    "supported: *, ?, [a-z] and {a,b}; a backslash escapes the next character");
+    return std::nullopt;
+  }
+  if (!Take(pattern->size(), pattern->memory(), text, budget, reporter)) return std::nullopt;
+  return std::move(*pattern);
+}
+
 std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter) {
   auto regex = Regex::Compile(text.value);
   if (!regex) {

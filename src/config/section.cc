@@ -57,11 +57,16 @@ std::optional<AttributeText> AttributeIn(const TomlEntry& entry) {
 Checked CheckPairs(const KeyInfo& key, const TomlTable& table, Reporter& reporter) {
   Checked checked{true, table.entries.empty()};
   for (const TomlEntry& entry : table.entries) {
+    const auto* list = std::get_if<TomlArray>(&entry.value.value);
     const bool is_item = key.type == ValueType::kAttributeTable
                              ? AttributeIn(entry).has_value()
                              : std::holds_alternative<Text>(entry.value.value);
     if (ReportKeyOfResource(key, entry, reporter)) {
       checked.is_valid = false;
+    } else if (list != nullptr && key.type == ValueType::kPatternTable && !list->items.empty()) {
+      const Checked items = CheckTexts({.name = entry.key.value}, *list, reporter);
+      checked.is_valid = checked.is_valid && items.is_valid;
+      checked.is_usable = checked.is_usable || items.is_usable;
     } else if (is_item) {
       checked.is_usable = true;
     } else {
@@ -167,6 +172,18 @@ const Alternatives& AlternativesOf(std::string_view section) {
   const auto* last = std::prev(std::end(kAlternatives));
   return *std::find_if(std::begin(kAlternatives), last,
                        [&](const Alternatives& a) { return a.section == section; });
+}
+
+/// Returns the strings of a list, or the only one instead of it.
+std::vector<Text> TextsIn(const TomlValue& value) {
+  if (const auto* text = std::get_if<Text>(&value.value)) return {*text};
+  std::vector<Text> texts;
+  if (const auto* list = std::get_if<TomlArray>(&value.value)) {
+    for (const TomlValue& item : list->items) {
+      if (const auto* text = std::get_if<Text>(&item.value)) texts.push_back(*text);
+    }
+  }
+  return texts;
 }
 
 /// Returns whether a value is that of a switch that is off.
@@ -332,24 +349,19 @@ const Text* Section::GetText(std::string_view name) const {
 }
 
 std::vector<Text> Section::GetTexts(std::string_view name) const {
-  const auto types = {ValueType::kStringOrStrings, ValueType::kStrings, ValueType::kTemplates};
-  if (const auto* text = ValueOf<Text>(name, types)) return {*text};
-  std::vector<Text> texts;
-  if (const auto* list = ValueOf<TomlArray>(name, types)) {
-    for (const TomlValue& item : list->items) {
-      if (const auto* text = std::get_if<Text>(&item.value)) texts.push_back(*text);
-    }
-  }
-  return texts;
+  const Entry* entry =
+      Find(name, {ValueType::kStringOrStrings, ValueType::kStrings, ValueType::kTemplates});
+  return entry == nullptr ? std::vector<Text>() : TextsIn(*entry->value);
 }
 
 std::vector<TextPair> Section::GetPairs(std::string_view name) const {
   std::vector<TextPair> pairs;
-  if (const auto* table =
-          ValueOf<TomlTable>(name, {ValueType::kTemplateTable, ValueType::kPatternTable})) {
-    for (const auto& [key, value] : table->entries) {
-      if (const auto* text = std::get_if<Text>(&value.value)) pairs.emplace_back(key, *text);
-    }
+  const Entry* entry = Find(name, {ValueType::kTemplateTable, ValueType::kPatternTable});
+  if (entry == nullptr) return pairs;
+  const bool has_lists = entry->key->type == ValueType::kPatternTable;
+  for (const auto& [key, value] : std::get<TomlTable>(entry->value->value).entries) {
+    if (!has_lists && !std::holds_alternative<Text>(value.value)) continue;
+    for (const Text& text : TextsIn(value)) pairs.emplace_back(key, text);
   }
   return pairs;
 }

@@ -57,6 +57,7 @@ class Section {
   const Text* GetText(std::string_view name) const;
   /// Return the items of a list, or the only string instead of one; none if the key is absent.
   std::vector<Text> GetTexts(std::string_view name) const;
+  /// Return the entries of a table, those of a list as several with the same key.
   std::vector<TextPair> GetPairs(std::string_view name) const;
   std::vector<AttributeText> GetAttributes(std::string_view name) const;
   /// Returns a table, or null.

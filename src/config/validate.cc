@@ -19,6 +19,7 @@
 #include "config/match.h"
 #include "config/normalize.h"
 #include "config/variable_scope.h"
+#include "model/object_name.h"
 #include "model/resource_name.h"
 #include "model/validators.h"
 
@@ -136,16 +137,38 @@ DaemonSpec CompileDaemon(const Section& daemon, Reporter& reporter) {
   return spec;
 }
 
-void CompileOnNodes(const Section& resource, Reporter& reporter, ResourceSpec& spec) {
+/// Reports a byte that no name of a node has, outside of what is special in a pattern.
+void CheckNodeName(const Text& text, const NamePattern& pattern, Reporter& reporter) {
+  constexpr std::string_view kNameOrPattern = "abcdefghijklmnopqrstuvwxyz0123456789-.*?[]!^{},\\";
+  const std::string_view value = text.value;
+  const auto at = value.find_first_not_of(kNameOrPattern, value.starts_with('!') ? 1 : 0);
+  if (at == std::string_view::npos && (!pattern.literal() || IsDnsSubdomain(pattern.text())))
+    return;
+  reporter.Report(
+      Code::kBadPattern, text.At(at == std::string_view::npos ? 0 : at),
+      Format("no node can have the name \"{}\"", value.substr(0, 100)),
+      "names of nodes have lowercase letters, digits, - and ., see `kubectl get nodes`; "
+      "the list has globs, such as edge-* and edge-[0-9], and !edge-7 excludes a node");
+}
+
+void CompileOnNodes(const Section& resource, PatternBudget& budget, Reporter& reporter,
+                    ResourceSpec& spec) {
   const std::vector<Text> list = resource.GetTexts("on_nodes");
   if (list.empty() && resource.Has("on_nodes")) {
     reporter.Report(Code::kBadPattern, resource.PlaceOf("on_nodes"), "the list of nodes is empty",
                     "remove the key to serve all nodes");
   }
   for (const Text& text : list) {
-    if (auto pattern = CompileNamePattern(text, reporter)) {
-      spec.on_nodes.push_back(std::move(*pattern));
+    const bool excludes = text.value.starts_with('!');
+    Text name = text;
+    if (excludes) {
+      name.value.erase(0, 1);
+      if (name.inset >= 0) ++name.inset;
     }
+    auto pattern = CompileNamePattern(name, budget, reporter);
+    if (!pattern) continue;
+    CheckNodeName(text, *pattern, reporter);
+    (excludes ? spec.on_nodes.except : spec.on_nodes.only).push_back(std::move(*pattern));
   }
 }
 
@@ -215,7 +238,7 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
     CheckSeparator(*separator, reporter);
     spec.env_separator = separator->value;
   }
-  CompileOnNodes(resource, reporter, spec);
+  CompileOnNodes(resource, budget, reporter, spec);
   const std::span<const Section> matches = resource.GetSections("match");
   bool complete = !matches.empty();
   std::vector<const Section*> compiled_matches;
@@ -254,18 +277,31 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
 /// Returns a pattern or name of nodes that certainly have both resources; "" is any node. Returns
 /// nothing if no pattern of one has the same text, or is a name that matches, a pattern of the
 /// other. Decreases `budget` for each comparison, and finds nothing once it is 0.
-std::optional<std::string> CommonNodes(const ResourceSpec& a, const ResourceSpec& b,
+std::optional<std::string> CommonNodes(const NodeFilter& a, const NodeFilter& b,
                                        std::size_t& budget) {
-  if (a.on_nodes.empty() || b.on_nodes.empty()) {
-    const auto& patterns = a.on_nodes.empty() ? b.on_nodes : a.on_nodes;
-    return patterns.empty() ? "" : patterns.front().text();
+  // An excluded pattern may exclude all that another one matches.
+  const auto is_common = [&](const NamePattern& pattern) {
+    return pattern.literal() ? a.Matches(pattern.text()) && b.Matches(pattern.text())
+                             : a.except.empty() && b.except.empty();
+  };
+  if (a.only.empty() && b.only.empty()) {
+    const bool excludes_only_names = std::ranges::all_of(a.except, &NamePattern::literal) &&
+                                     std::ranges::all_of(b.except, &NamePattern::literal);
+    return excludes_only_names ? std::optional<std::string>("") : std::nullopt;
   }
-  for (const NamePattern& x : a.on_nodes) {
-    for (const NamePattern& y : b.on_nodes) {
+  if (a.only.empty() || b.only.empty()) {
+    const auto& only = a.only.empty() ? b.only : a.only;
+    const auto common = std::ranges::find_if(only, is_common);
+    return common == only.end() ? std::nullopt : std::optional(common->text());
+  }
+  for (const NamePattern& x : a.only) {
+    for (const NamePattern& y : b.only) {
       if (budget == 0) return std::nullopt;
       --budget;
-      if (x.text() == y.text() || (x.literal() && y.Matches(x.text()))) return x.text();
-      if (y.literal() && x.Matches(y.text())) return y.text();
+      if ((x.text() == y.text() || (x.literal() && y.Matches(x.text()))) && is_common(x)) {
+        return x.text();
+      }
+      if (y.literal() && x.Matches(y.text()) && is_common(y)) return y.text();
     }
   }
   return std::nullopt;
@@ -285,11 +321,11 @@ void CheckDuplicates(std::span<const Section> resources, const std::vector<Resou
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const Text* name = resources[i].GetText("name");
     if (name == nullptr) continue;
-    if (specs[i].on_nodes.size() < resources[i].GetTexts("on_nodes").size()) continue;
-    const bool is_here = !node.empty() && MatchesAny(specs[i].on_nodes, node);
+    if (specs[i].on_nodes.Texts().size() < resources[i].GetTexts("on_nodes").size()) continue;
+    const bool is_here = !node.empty() && specs[i].on_nodes.Matches(node);
     auto& others = known[name->value];
     for (const Entry& other : others) {
-      auto nodes = CommonNodes(specs[other.index], specs[i], budget);
+      auto nodes = CommonNodes(specs[other.index].on_nodes, specs[i].on_nodes, budget);
       if (!nodes && is_here && other.is_here) nodes = node;
       if (!nodes) continue;
       reporter.Report(
@@ -312,7 +348,7 @@ void CheckResourcesOfNode(std::span<const Section> resources,
   std::size_t served = 0;
   std::size_t first_excess = 0;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    if (resources[i].Has("on_nodes") && !MatchesAny(specs[i].on_nodes, node)) continue;
+    if (resources[i].Has("on_nodes") && !specs[i].on_nodes.Matches(node)) continue;
     if (++served == kMaxResourcesOfNode + 1) first_excess = i;
   }
   if (served <= kMaxResourcesOfNode) return;

@@ -93,7 +93,7 @@ Unmatched WrongSerial(const std::vector<NamePattern>& serials, const SysfsDevice
 }
 
 Unmatched WrongProperty(const UdevPattern& udev, const SysfsDevice& device, const Sysfs& sysfs) {
-  for (const auto& [name, pattern] : udev.properties) {
+  for (const auto& [name, patterns] : udev.properties) {
     const auto found = device.properties.find(name);
     if (found == device.properties.end()) {
       const bool is_known = sysfs.properties().HasDatabase();
@@ -102,9 +102,9 @@ Unmatched WrongProperty(const UdevPattern& udev, const SysfsDevice& device, cons
                  is_known ? "" : "; there is no udev database: mount the host's /run/udev"),
           !is_known, is_known};
     }
-    if (!pattern.Matches(found->second)) {
+    if (!MatchesAny(patterns, found->second)) {
       return Mismatch{
-          Format("its property {} is \"{}\", not {}", name, found->second, pattern.text())};
+          Format("its property {} is \"{}\", not {}", name, found->second, Texts(patterns))};
     }
   }
   return std::nullopt;
@@ -113,7 +113,7 @@ Unmatched WrongProperty(const UdevPattern& udev, const SysfsDevice& device, cons
 bool HasAttributes(const UdevPattern& udev, const SysfsDevice& device, const Sysfs& sysfs) {
   return std::all_of(udev.attributes.begin(), udev.attributes.end(), [&](const auto& attribute) {
     const auto value = sysfs.Attribute(device.path, attribute.first);
-    return value && attribute.second.Matches(*value);
+    return value && MatchesAny(attribute.second, *value);
   });
 }
 
@@ -121,7 +121,7 @@ bool HasAttributes(const UdevPattern& udev, const SysfsDevice& device, const Sys
 /// that none of them has.
 Mismatch MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
                           const Sysfs& sysfs) {
-  for (const auto& [name, pattern] : udev.attributes) {
+  for (const auto& [name, patterns] : udev.attributes) {
     std::string seen;
     bool met = false;
     for (const SysfsDevice& one : device.devices) {
@@ -129,14 +129,14 @@ Mismatch MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
       if (!value && value.error().kind != ErrorKind::kNotFound)
         return {value.error().message, true};
       if (!value) continue;
-      met = met || pattern.Matches(*value);
+      met = met || MatchesAny(patterns, *value);
       if (seen.empty()) seen = *value;
     }
     if (met) continue;
     if (seen.empty()) {
       return {Format("neither it nor a parent device has the attribute {}", name), false, true};
     }
-    return {Format("its attribute {} is \"{}\", not {}", name, seen, pattern.text())};
+    return {Format("its attribute {} is \"{}\", not {}", name, seen, Texts(patterns))};
   }
   return {"its attributes match, but not all of one device"};
 }

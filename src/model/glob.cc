@@ -1,7 +1,7 @@
 // A glob is compiled in three steps: braces are expanded into alternatives, each alternative is
-// split into components, and each component becomes a NamePattern or "**". Matching simulates a
-// nondeterministic automaton over the components, so that its time is linear in the path for any
-// number of "**".
+// split into components, and each component becomes a NamePattern, now without braces, or "**".
+// Matching simulates a nondeterministic automaton over the components, so that its time is linear
+// in the path for any number of "**".
 
 #include "model/glob.h"
 
@@ -86,6 +86,29 @@ bool ExpandBraces(std::string_view text, std::size_t& left, std::vector<std::str
   return true;
 }
 
+/// Expands all braces.
+Parsed<std::vector<std::string>> Alternatives(std::string_view pattern) {
+  for (std::size_t i = 0, depth = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\') {
+      ++i;
+    } else if (pattern[i] == '{') {
+      if (ClosingBrace(pattern, i) == std::string_view::npos) {
+        return Malformed(i, "\"{\" is not closed");
+      }
+      ++depth;
+    } else if (pattern[i] == '}' && depth-- == 0) {
+      return Malformed(i, "\"}\" is unmatched");
+    }
+  }
+  std::vector<std::string> expanded;
+  std::size_t left = kMaxExpanded;
+  if (!ExpandBraces(pattern, left, expanded)) {
+    return Malformed(0, Format("the braces expand to more than {} alternatives or {} bytes",
+                               kMaxAlternatives, kMaxExpanded));
+  }
+  return expanded;
+}
+
 /// Parses one alternative of `pattern`. The offset of an error is that of the component in
 /// `pattern`.
 Parsed<Glob::Components> ParseComponents(const std::string& path, std::string_view pattern) {
@@ -151,6 +174,13 @@ std::string CommonDirectory(std::string_view a, std::string_view b) {
 }  // namespace
 
 Parsed<NamePattern> NamePattern::Compile(std::string_view pattern) {
+  if (pattern.size() > kMaxPattern) {
+    return Malformed(kMaxPattern, Format("the pattern is longer than {} bytes", kMaxPattern));
+  }
+  if (FirstOutsideEscapes(pattern, '{') != std::string_view::npos ||
+      FirstOutsideEscapes(pattern, '}') != std::string_view::npos) {
+    return CompileAlternatives(pattern);
+  }
   NamePattern compiled;
   std::string unescaped;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -177,7 +207,28 @@ Parsed<NamePattern> NamePattern::Compile(std::string_view pattern) {
   return compiled;
 }
 
+Parsed<NamePattern> NamePattern::CompileAlternatives(std::string_view pattern) {
+  const auto expanded = Alternatives(pattern);
+  if (!expanded) return tl::unexpected(expanded.error());
+  NamePattern compiled;
+  compiled.text_ = pattern;
+  compiled.literal_ = false;
+  for (const std::string& alternative : *expanded) {
+    auto one = Compile(alternative);
+    if (!one) return Malformed(0, std::move(one).error().message);
+    compiled.alternatives_.push_back(*std::move(one));
+  }
+  return compiled;
+}
+
+std::size_t NamePattern::memory() const {
+  std::size_t bytes = sizeof *this + text_.size();
+  for (const NamePattern& alternative : alternatives_) bytes += alternative.memory();
+  return bytes;
+}
+
 bool NamePattern::Matches(const std::string& name) const {
+  if (!alternatives_.empty()) return MatchesAny(alternatives_, name);
   if (literal_) return name == text_;
   return fnmatch(text_.c_str(), name.c_str(), FNM_PERIOD) == 0;
 }
@@ -195,28 +246,12 @@ Parsed<Glob> Glob::Compile(std::string_view pattern) {
   if (const auto nul = pattern.find('\0'); nul != std::string_view::npos) {
     return Malformed(nul, "a path cannot contain a NUL byte");
   }
-  for (std::size_t i = 0, depth = 0; i < pattern.size(); ++i) {
-    if (pattern[i] == '\\') {
-      ++i;
-    } else if (pattern[i] == '{') {
-      if (ClosingBrace(pattern, i) == std::string_view::npos) {
-        return Malformed(i, "\"{\" is not closed");
-      }
-      ++depth;
-    } else if (pattern[i] == '}' && depth-- == 0) {
-      return Malformed(i, "\"}\" is unmatched");
-    }
-  }
-  std::vector<std::string> expanded;
-  std::size_t left = kMaxExpanded;
-  if (!ExpandBraces(pattern, left, expanded)) {
-    return Malformed(0, Format("the braces expand to more than {} alternatives or {} bytes",
-                               kMaxAlternatives, kMaxExpanded));
-  }
+  const auto expanded = Alternatives(pattern);
+  if (!expanded) return tl::unexpected(expanded.error());
 
   Glob glob;
   glob.text_ = pattern;
-  for (const std::string& path : expanded) {
+  for (const std::string& path : *expanded) {
     auto components = ParseComponents(path, pattern);
     if (!components) return tl::unexpected(std::move(components).error());
     const std::string directory = LiteralDirectory(*components);

@@ -41,12 +41,12 @@ struct PciPattern {
   bool operator==(const PciPattern&) const = default;
 };
 
-/// A device by the keys of udev rules. One pattern of each list must match, and all properties and
-/// attributes.
+/// A device by the keys of udev rules. All properties and attributes must match, and one pattern of
+/// each list.
 struct UdevPattern {
   static constexpr SourceTraits kTraits{
       .has_nodes = true, .has_several_nodes = false, .reads_sysfs = true};
-  using Values = std::vector<std::pair<std::string, NamePattern>>;
+  using Values = std::vector<std::pair<std::string, std::vector<NamePattern>>>;
   std::vector<NamePattern> subsystems;  ///< of the device itself; empty: any
   std::vector<NamePattern> drivers;     ///< of the device or a parent; empty: any
   Values properties;                    ///< of the device itself

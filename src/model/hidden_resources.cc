@@ -19,7 +19,9 @@ HiddenResources HiddenFrom(const Model& model, const ResourceSpecs& here) {
       known = hidden.end() - 1;
     }
     HiddenResource& resource = *known;
-    for (const NamePattern& pattern : spec.on_nodes) resource.on_nodes.push_back(pattern.text());
+    for (std::string& pattern : spec.on_nodes.Texts()) {
+      resource.on_nodes.push_back(std::move(pattern));
+    }
   }
   return hidden;
 }

@@ -11,7 +11,7 @@ namespace patchbay {
 struct HiddenResource {
   std::string name;
   std::string description;
-  std::vector<std::string> on_nodes;  ///< the patterns, none of which matches the node's name
+  std::vector<std::string> on_nodes;  ///< as in the file; they do not serve this node
   bool operator==(const HiddenResource&) const = default;
 };
 using HiddenResources = std::vector<HiddenResource>;

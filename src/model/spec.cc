@@ -116,7 +116,7 @@ std::vector<const Template*> DeviceTemplates(const ResourceSpec& resource, std::
 ResourceSpecs ResourcesFor(const Model& model, const std::string& node_name) {
   ResourceSpecs resources;
   for (const ResourceSpec& resource : model.resources) {
-    if (resource.on_nodes.empty() || MatchesAny(resource.on_nodes, node_name)) {
+    if (resource.on_nodes.Matches(node_name)) {
       resources.push_back(std::make_shared<const ResourceSpec>(resource));
     }
   }

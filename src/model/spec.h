@@ -15,6 +15,7 @@
 #include "model/device.h"
 #include "model/glob.h"
 #include "model/hardware_patterns.h"
+#include "model/node_filter.h"
 #include "model/regex.h"
 #include "model/template.h"
 #include "model/text_pattern.h"
@@ -197,7 +198,7 @@ struct ResourceSpec {
   bool grant_group = false;  ///< whether containers get the groups of their device nodes
   std::chrono::milliseconds forget_after = std::chrono::minutes(10);
   std::string env_separator = ",";
-  std::vector<NamePattern> on_nodes;  ///< empty: all nodes
+  NodeFilter on_nodes;
   std::vector<MatchSpec> matches;
   std::vector<DeviceNodeSpec> device_nodes;  ///< empty only if the devices have no nodes
   std::vector<MountSpec> mounts;

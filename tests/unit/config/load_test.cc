@@ -110,8 +110,8 @@ TEST(Load, CompilesEveryKey) {
   EXPECT_EQ(r.max_per_container, 4);
   EXPECT_EQ(r.forget_after, std::chrono::hours(1));
   EXPECT_EQ(r.env_separator, ";");
-  ASSERT_THAT(r.on_nodes, SizeIs(1));
-  EXPECT_TRUE(r.on_nodes[0].Matches("rack-7"));
+  EXPECT_TRUE(r.on_nodes.Matches("rack-7"));
+  EXPECT_FALSE(r.on_nodes.Matches("desk"));
   ASSERT_THAT(r.cdi_devices, SizeIs(1));
   EXPECT_EQ(r.cdi_devices[0].text(), "example.com/u250={card}");
 
@@ -429,6 +429,66 @@ TEST(Load, AcceptsSeveralEntriesWithOneNameForDifferentNodes) {
         "[[resource]]\nname = 'a.com/x'\non_nodes = [{}]\nmatch = [{{path = '/dev/x'}}]\n", nodes);
   }
   LoadGood(text);
+}
+
+TEST(Load, AcceptsSeveralEntriesWithOneNameIfOneExcludesTheNodesOfTheOther) {
+  const auto two = [](std::string_view a, std::string_view b) {
+    std::string text;
+    for (const std::string_view nodes : {a, b}) {
+      text += Format("[[resource]]\nname = 'a.com/x'\non_nodes = [{}]\nmatch = [{{path = '/x'}}]\n",
+                     nodes);
+    }
+    return text;
+  };
+  LoadGood(two("'edge-*'", "'!edge-*'"));
+  LoadGood(two("'rack-*', '!rack-1'", "'rack-1'"));
+  LoadGood(two("'!rack-1'", "'rack-1', '!desk'"));
+  LoadGood(two("'{a,b}-1'", "'c-1'"));
+  for (const auto& [a, b] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"'rack-*', '!rack-1'", "'rack-2'"},
+           {"'!rack-1'", "'!rack-2'"},
+           {"'{a,b}-1'", "'b-1'"}}) {
+    EXPECT_THAT(Findings(LoadText(two(a, b))), ElementsAre(testing::EndsWith("duplicate"))) << a;
+  }
+}
+
+TEST(Load, ReadsWhichNodesServeAResource) {
+  const auto filter = [](std::string_view list) {
+    return LoadGood(Format("[[resource]]\nname = 'a.com/x'\non_nodes = [{}]\n"
+                           "match = [{{path = '/dev/x'}}]\n",
+                           list))
+        .resources.at(0)
+        .on_nodes;
+  };
+  const auto serves = [&](std::string_view list, const std::string& node) {
+    return filter(list).Matches(node);
+  };
+  EXPECT_TRUE(serves("'!big-1'", "big-2"));
+  EXPECT_FALSE(serves("'!big-1'", "big-1"));
+  EXPECT_TRUE(serves("'{big,small}-*', '!*-9', '!*-8'", "small-1"));
+  EXPECT_FALSE(serves("'{big,small}-*', '!*-9', '!*-8'", "small-9"));
+  EXPECT_FALSE(serves("'{big,small}-*', '!*-9', '!*-8'", "huge-1"));
+  EXPECT_THAT(filter("'!x', 'a*'").Texts(), ElementsAre("a*", "!x"));
+}
+
+TEST(Load, OnePatternLanguageInAllConditions) {
+  const Model model = LoadGood(
+      Resource("",
+               "usb = '0403:*'\nserial = ['{A,B}[0-9]', 'C']\nudev = {driver = '{ftdi,cp210x}*', "
+               "properties = {ID_MODEL = ['X', 'Y*']}, attributes = {type = '{1,4}'}}"));
+  const HardwarePatterns& found = model.resources.at(0).matches.at(0).conditions;
+  const UdevPattern& udev = found.udev.value();
+  EXPECT_TRUE(udev.drivers.at(0).Matches("cp210x"));
+  EXPECT_FALSE(udev.drivers.at(0).Matches("cp210"));
+  ASSERT_THAT(udev.properties, SizeIs(1));
+  EXPECT_TRUE(MatchesAny(udev.properties[0].second, "X"));
+  EXPECT_TRUE(MatchesAny(udev.properties[0].second, "Yz"));
+  EXPECT_FALSE(MatchesAny(udev.properties[0].second, "Z"));
+  EXPECT_TRUE(MatchesAny(udev.attributes.at(0).second, "4"));
+  EXPECT_FALSE(MatchesAny(udev.attributes.at(0).second, "2"));
+  const auto& usb = std::get<UsbPattern>(model.resources[0].matches[0].source);
+  EXPECT_TRUE(MatchesAny(usb.serials, "B7"));
+  EXPECT_FALSE(MatchesAny(usb.serials, "B"));
 }
 
 TEST(Load, ComparesEntriesWithOneNameOnTheNodeThatIsServed) {

@@ -42,7 +42,7 @@ class ReportTest : public testing::Test {
   static MatchSpec Udev(std::string_view attribute) {
     MatchSpec match;
     match.source =
-        UdevPattern{{}, {}, {}, {{std::string(attribute), NamePattern::Compile("*").value()}}};
+        UdevPattern{{}, {}, {}, {{std::string(attribute), {NamePattern::Compile("*").value()}}}};
     return match;
   }
 

@@ -180,6 +180,24 @@ TEST(Glob, HandlesHostilePatterns) {
   EXPECT_FALSE(GlobOf("/" + many("a*", 40) + "b").Matches("/" + many("a", 255)));
 }
 
+TEST(NamePattern, ExpandsBraces) {
+  const auto pattern = NamePattern::Compile("can{0,1[0-9],\\{x}").value();
+  EXPECT_FALSE(pattern.literal());
+  EXPECT_EQ(pattern.size(), 3u);
+  for (const char* name : {"can0", "can17", "can{x"}) EXPECT_TRUE(pattern.Matches(name)) << name;
+  for (const char* name : {"can1", "can", "can{0,1[0-9],\\{x}"}) {
+    EXPECT_FALSE(pattern.Matches(name)) << name;
+  }
+  EXPECT_TRUE(NamePattern::Compile("{a,b{c,d}}").value().Matches("bd"));
+  EXPECT_EQ(NamePattern::Compile("a{b").error().offset, 1u);
+  EXPECT_EQ(NamePattern::Compile("a}b").error().offset, 1u);
+  EXPECT_FALSE(NamePattern::Compile("{a,[b}"));
+  std::string many;
+  for (int i = 0; i < 11; ++i) many += "{a,b}";
+  EXPECT_FALSE(NamePattern::Compile(many));
+  EXPECT_FALSE(NamePattern::Compile(std::string(5000, 'a')));
+}
+
 TEST(NamePattern, DetectsLiterals) {
   struct Case {
     std::string_view pattern;

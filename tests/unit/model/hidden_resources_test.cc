@@ -13,7 +13,7 @@ ResourceSpec Resource(const std::string& name, const std::vector<std::string>& o
   spec.name = name;
   spec.description = "of " + name;
   for (const std::string& pattern : on_nodes) {
-    spec.on_nodes.push_back(NamePattern::Compile(pattern).value());
+    spec.on_nodes.only.push_back(NamePattern::Compile(pattern).value());
   }
   return spec;
 }

@@ -63,7 +63,7 @@ TEST(ResourcesFor, SelectsByOnNodesPatterns) {
   for (const Case& c : cases) {
     ResourceSpec spec;
     for (const std::string_view pattern : c.patterns) {
-      spec.on_nodes.push_back(NamePattern::Compile(pattern).value());
+      spec.on_nodes.only.push_back(NamePattern::Compile(pattern).value());
     }
     EXPECT_EQ(ResourcesFor({{}, {spec}}, std::string(c.node)).size() == 1, c.expected) << c.node;
   }
