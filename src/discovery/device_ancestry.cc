@@ -72,10 +72,13 @@ const NamedValues& DeviceAncestries::OwnValues(const SysfsDevice& device) {
     add_number("usb_product", "idProduct");
     add("usb_serial", "serial");
     values.emplace_back("usb_port", device.name);
+    add("usb_bus", "busnum");
+    add("usb_device", "devnum");
   } else if (IsUsbInterface(device)) {
     add("usb_interface", "bInterfaceNumber");
   } else if (IsPciDevice(device)) {
     values.emplace_back("pci_address", device.name);
+    values.emplace_back("pci_slot", device.name.substr(0, device.name.rfind('.')));
     if (const auto root = PcieRootOf(device.path)) values.emplace_back("pcie_root", *root);
     add_number("pci_vendor", "vendor");
     add_number("pci_device", "device");
@@ -87,6 +90,7 @@ NamedValues DeviceAncestries::ValuesOf(const DeviceAncestry& ancestry) {
   NamedValues values;
   const auto* driven = Nearest(ancestry, [](const SysfsDevice& d) { return !d.driver.empty(); });
   if (driven != nullptr) values.emplace_back("driver", driven->driver);
+  if (ancestry.devices.size() > 1) values.emplace_back("parent", ancestry.devices[1].get().name);
   for (const auto* device : {ancestry.UsbDevice(), ancestry.UsbInterface(), ancestry.PciDevice()}) {
     if (device == nullptr) continue;
     const NamedValues& own = OwnValues(*device);

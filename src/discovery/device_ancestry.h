@@ -34,10 +34,8 @@ class DeviceAncestries {
   /// Fails with kNotFound if the device was removed. Ancestors that cannot be read are left out.
   Result<DeviceAncestry> Of(const std::string& syspath);
 
-  /// Returns the template variables of the device: `driver`, `usb_vendor`, `usb_product`,
-  /// `usb_serial`, `usb_port` (its place, "1-1.2"), `usb_interface`, `pci_address`, `pci_vendor`,
-  /// `pci_device`, as far as it has them, numbers in four hexadecimal digits; then its udev
-  /// properties.
+  /// Returns the template variables of the device that configuration.md lists from `driver` on, as
+  /// far as it has them, IDs in four hexadecimal digits; then its udev properties.
   NamedValues ValuesOf(const DeviceAncestry& ancestry);
 
   /// Returns vendor and product of a USB device or PCI function, as `usb` and `pci` have it:

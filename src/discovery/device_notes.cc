@@ -1,6 +1,8 @@
 #include "discovery/device_notes.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/ascii.h"
 #include "base/format.h"
@@ -83,12 +85,44 @@ std::string WhyLinkCanMove(const DeviceNode& node, const ScanContext& scan) {
   return "";
 }
 
+/// Returns the values that the nodes of a device have for a variable.
+std::set<std::string_view> ValuesIn(const Device& device, std::string_view variable) {
+  std::set<std::string_view> values;
+  for (const DeviceNode& node : device.nodes) {
+    for (const auto& [name, value] : node.values) {
+      if (name == variable) values.insert(value);
+    }
+  }
+  return values;
+}
+
+/// Returns that a group has nodes of several devices; empty if it does not. USB devices come first:
+/// the PCI slot of a USB device is that of its controller.
+std::string WhyGroupIsTooLarge(const Device& device, const std::string& group_by) {
+  for (const auto& [variable, kind] :
+       {std::pair("usb_port", "USB devices"), std::pair("pci_slot", "PCI cards")}) {
+    const auto values = ValuesIn(device, variable);
+    if (values.size() > 1) {
+      return Format(
+          "its nodes belong to {} {} ({} and {}), because they have the same {}; "
+          "group_by = \"{}\" makes a device of each",
+          values.size(), kind, *values.begin(), *values.rbegin(), group_by, variable);
+    }
+    if (!values.empty()) return "";
+  }
+  return "";
+}
+
 class NoteFinder {
  public:
   NoteFinder(const ResourceSpec& spec, ScanContext& scan, Discovery& discovery)
       : spec_(spec), scan_(scan), discovery_(discovery) {}
 
   void Look(Variables variables) {
+    const MatchSpec& match = spec_.matches[variables.device->match];
+    if (!match.group_by.empty()) {
+      Add(variables, WhyGroupIsTooLarge(*variables.device, match.group_by));
+    }
     for (const DeviceNode& node : variables.device->nodes) {
       Add(variables, WhyLinkCanMove(node, scan_));
     }

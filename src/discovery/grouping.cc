@@ -17,12 +17,19 @@ std::optional<std::string> GroupValue(const Candidate& candidate, const std::str
   return std::visit([](const auto& v) { return Format("{}", v); }, *value);
 }
 
-/// Returns the USB port of a candidate whose value is text from a device. Two devices with the same
-/// serial number must not become one group: they stay two devices with the same ID.
-std::string PortOfChooser(const Candidate& candidate, const std::string& variable) {
+/// Returns the place of a candidate whose value can be that of another device too: the USB port if
+/// the value is text from a device, and the path of the parent if it is the name of the parent.
+/// Nodes in different places do not become one group: they stay devices with the same ID.
+std::string PlaceOfChooser(const Candidate& candidate, const std::string& variable) {
+  if (variable == "pci_address" || variable == "pci_slot") return "";
   const auto value = VariablesOf(*candidate.device).Lookup(variable);
-  const bool is_of_device = value && value->origin == Origin::kDevice && variable != "pci_address";
-  return is_of_device ? GroupValue(candidate, "usb_port").value_or("") : "";
+  if (!value || value->origin != Origin::kDevice) return "";
+  if (variable == "parent") {
+    const std::string path = GroupValue(candidate, "DEVPATH").value_or("");
+    const std::string name = GroupValue(candidate, variable).value_or("");
+    return path.substr(0, path.rfind("/" + name + "/"));
+  }
+  return GroupValue(candidate, "usb_port").value_or("");
 }
 
 void Merge(Device from, Device& into) {
@@ -84,7 +91,7 @@ std::string Paths(const Device& device) {
 /// Makes one candidate of those of a group, and rejects those without a value.
 std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) {
   std::vector<Candidate> grouped;
-  // Indexes in `grouped`, by match, value, and the USB port if the value is text from a device.
+  // Indexes in `grouped`, by match, value, and PlaceOfChooser.
   std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> places;
   for (Candidate& candidate : std::exchange(scan.candidates(), {})) {
     const MatchSpec& match = spec.matches[candidate.device->match];
@@ -100,7 +107,7 @@ std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) 
       continue;
     }
     const auto [place, is_new] = places.emplace(
-        std::tuple(candidate.device->match, *value, PortOfChooser(candidate, variable)),
+        std::tuple(candidate.device->match, *value, PlaceOfChooser(candidate, variable)),
         grouped.size());
     if (is_new) {
       candidate.identity = *value;

@@ -40,8 +40,9 @@ struct Builtin {
 
 /// Values that discovery/device_ancestry.h reads from sysfs, of the device or of an ancestor.
 constexpr std::string_view kSysfsVariables[] = {
-    "driver",        "usb_vendor",  "usb_product", "usb_serial", "usb_port",
-    "usb_interface", "pci_address", "pci_vendor",  "pci_device", "pcie_root",
+    "driver",   "parent",     "usb_vendor", "usb_product",   "usb_serial",
+    "usb_port", "usb_bus",    "usb_device", "usb_interface", "pci_address",
+    "pci_slot", "pci_vendor", "pci_device", "pcie_root",
 };
 
 constexpr Builtin kBuiltins[] = {

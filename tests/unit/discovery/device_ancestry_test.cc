@@ -135,7 +135,10 @@ TEST(DeviceAncestriesTest, StripsTheHexPrefixOnlyFromNumbers) {
   const std::string path = "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1";
   fake.Device(path, {.subsystem = "usb",
                      .devtype = "usb_device",
-                     .attributes = {{"idVendor", "0403"}, {"serial", "0x17"}}});
+                     .attributes = {{"idVendor", "0403"},
+                                    {"serial", "0x17"},
+                                    {"busnum", "3"},
+                                    {"devnum", "12"}}});
   const Sysfs sysfs{HostRoot(tree.path())};
   DeviceAncestries ancestries(sysfs);
   const auto device = ancestries.Of(path);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "specs.h"
+#include "support/fake_sysfs.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -126,6 +127,83 @@ TEST_F(GroupingTest, RequireWorksWithoutGroupBy) {
   match.require.push_back(Glob::Compile("/dev/snd/pcm*").value());
   const Discovery found = Discover(Resource({match}), HostRoot(tree_.path()), "");
   EXPECT_THAT(Ids(found), ElementsAre("pcmC0D0p"));
+}
+
+/// Nodes that are grouped by what sysfs has of them.
+class SysfsGroupingTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  }
+
+  /// A drive with a block node and its SCSI generic node.
+  void Drive(const std::string& host, const std::string& address, int number) {
+    const std::string device = kController + "/" + host + "/" + address;
+    const std::string n = std::to_string(number);
+    sysfs_.Device(device, {.subsystem = "scsi", .driver = "sr"});
+    sysfs_.Device(device + "/block/sr" + n, {.subsystem = "block", .number = "11:" + n});
+    sysfs_.Device(device + "/scsi_generic/sg" + n,
+                  {.subsystem = "scsi_generic", .number = "21:" + n});
+  }
+  /// A function of a card with one node.
+  void Function(const std::string& address, int number) {
+    const std::string n = std::to_string(number);
+    sysfs_.Device("/sys/devices/pci0000:3a/" + address, {.subsystem = "pci", .driver = "xclmgmt"});
+    sysfs_.Device("/sys/devices/pci0000:3a/" + address + "/misc/card" + n,
+                  {.subsystem = "misc", .number = "10:" + n});
+  }
+
+  Discovery Find(const std::vector<std::string_view>& paths, std::string_view by) const {
+    MatchSpec match = Grouped(test::PathMatch(paths), by);
+    match.conditions.udev = UdevPattern{{NamePattern::Compile("*").value()}, {}, {}, {}};
+    return Discover(Resource({match}), HostRoot(tree_.path()), "");
+  }
+  static std::vector<std::size_t> Sizes(const Discovery& found) {
+    std::vector<std::size_t> sizes;
+    for (const Device& device : found.devices) sizes.push_back(device.nodes.size());
+    return sizes;
+  }
+
+  static inline const std::string kController = "/sys/devices/pci0000:00/0000:00:1f.2";
+  test::TempTree tree_;
+  test::FakeSysfs sysfs_{tree_};
+};
+
+TEST_F(SysfsGroupingTest, NodesOfOneParentAreOneDevice) {
+  Drive("host1", "1:0:0:0", 0);
+  Drive("host2", "2:0:0:0", 1);
+  const Discovery found = Find({"/dev/sr*", "/dev/sg*"}, "parent");
+  EXPECT_THAT(Ids(found), ElementsAre("1:0:0:0", "2:0:0:0"));
+  EXPECT_THAT(Sizes(found), ElementsAre(2, 2));
+}
+
+TEST_F(SysfsGroupingTest, ParentsOfOneNameStayTwoDevices) {
+  Drive("host1", "0:0", 0);
+  Drive("host2", "0:0", 1);
+  const Discovery found = Find({"/dev/sr*", "/dev/sg*"}, "parent");
+  EXPECT_THAT(found.devices, IsEmpty());
+  EXPECT_THAT(Rejected(found.rejected),
+              ElementsAre(HasSubstr("duplicate_id"), HasSubstr("duplicate_id")));
+}
+
+TEST_F(SysfsGroupingTest, FunctionsOfOneCardAreOneDevice) {
+  Function("0000:3b:00.0", 1);
+  Function("0000:3b:00.1", 2);
+  Function("0000:5e:00.0", 3);
+  const Discovery found = Find({"/dev/card*"}, "pci_slot");
+  EXPECT_THAT(Ids(found), ElementsAre("0000:3b:00", "0000:5e:00"));
+  EXPECT_THAT(Sizes(found), ElementsAre(2, 1));
+  EXPECT_THAT(found.notes, IsEmpty());
+}
+
+TEST_F(SysfsGroupingTest, WarnsOfAGroupOfSeveralCards) {
+  Function("0000:3b:00.0", 1);
+  Function("0000:5e:00.0", 2);
+  const Discovery found = Find({"/dev/card*"}, "pcie_root");
+  EXPECT_THAT(Sizes(found), ElementsAre(2));
+  ASSERT_EQ(found.notes.size(), 1u);
+  EXPECT_THAT(found.notes[0].text, HasSubstr("2 PCI cards (0000:3b:00 and 0000:5e:00)"));
+  EXPECT_THAT(found.notes[0].text, HasSubstr("group_by = \"pci_slot\""));
 }
 
 }  // namespace
