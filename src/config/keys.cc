@@ -36,9 +36,9 @@ constexpr std::string_view kTogether[] = {"together"};
 constexpr std::string_view kNotWithCommand[] = {"usb",         "pci",  "usb_port",
                                                 "pci_address", "udev", "not"};
 constexpr std::string_view kNotWithCount[] = {
-    "usb",  "pci",      "usb_port", "pci_address",      "udev",
-    "not",  "exclude",  "id",       "exclude_required", "allow_mounted",
-    "type", "group_by", "together", "require",          "max_devices"};
+    "usb",      "pci",      "usb_port",         "pci_address",   "udev",
+    "not",      "exclude",  "exclude_required", "allow_mounted", "type",
+    "group_by", "together", "require",          "max_devices"};
 constexpr std::string_view kFile[] = {"file"};
 constexpr std::string_view kExpectations[] = {"equals", "matches"};
 

@@ -107,8 +107,10 @@ void CheckId(const Text& text, MatchSpec& match, Reporter& reporter) {
     reporter.Report(
         Code::kConstantId, text.place,
         "if this match finds more than one device, all get the same ID and are rejected",
-        "use a variable that differs: {name}, {path} or a named group of the regex; or add "
-        "max_devices = 1 if there is only one");
+        std::holds_alternative<CountSource>(match.source)
+            ? "add the number of the device, as in \"license-{index}\""
+            : "use a variable that differs: {name}, {path} or a named group of the regex; or add "
+              "max_devices = 1 if there is only one");
   }
   match.id = std::move(*id);
 }
@@ -195,13 +197,13 @@ std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& bud
   match.source = std::move(*source);
   if (const Section* udev = section.GetSection("udev")) CheckUdev(section, *udev, match, reporter);
   CheckPaths(section, match, reporter);
+  if (const Text* id = section.GetText("id")) CheckId(*id, match, reporter);
   if (section.Has("count")) return match;
   if (const Text* group_by = section.GetText("group_by")) {
     CheckGroupBy(*group_by, IdentityScope(match), reporter);
     match.group_by = group_by->value;
   }
   match.require = globs("require");
-  if (const Text* id = section.GetText("id")) CheckId(*id, match, reporter);
   return match;
 }
 

@@ -54,6 +54,8 @@ std::string HintOn(std::string_view name, const Scope& scope) {
 
 /// Variables that are unknown until the whole device list, or a container, is known.
 constexpr std::string_view kLateVariables[] = {"id", "index", "slot", "replica", "numa_node"};
+/// The devices of a `count` have an index before they have IDs.
+constexpr std::string_view kLateOfCount[] = {"id", "slot", "replica", "numa_node"};
 constexpr std::string_view kContainerVariables[] = {"index", "slot", "replica"};
 
 /// Removes variables that are available only in other scopes, and stores the reason for messages.
@@ -106,7 +108,9 @@ Scope DeviceScope(std::span<const MatchSpec> matches, bool complete) {
 
 Scope IdentityScope(const MatchSpec& match) {
   Scope scope{SuppliedBy(match), true, {&match}};
-  Withhold(scope, kLateVariables, "is not available in the ID of a device");
+  const bool is_counted = std::holds_alternative<CountSource>(match.source);
+  Withhold(scope, is_counted ? kLateOfCount : kLateVariables,
+           "is not available in the ID of a device");
   return scope;
 }
 
@@ -152,7 +156,7 @@ std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Re
 bool IsUniquePerDevice(const Template& compiled) {
   constexpr std::string_view kShared[] = {"resource",   "node_name",  "replica",     "major",
                                           "numa_node",  "usb_vendor", "usb_product", "pci_vendor",
-                                          "pci_device", "driver"};
+                                          "pci_device", "driver",     "usb_bus"};
   return std::any_of(compiled.fields().begin(), compiled.fields().end(),
                      [&](const Template::Field& f) { return !IsAmong(f.name, kShared); });
 }

@@ -32,7 +32,8 @@ constexpr int kMaxJsonDepth = 16;
 constexpr std::string_view kExample = R"({"id": "…", "paths": ["/dev/…"]})";
 
 /// The keys of an entry.
-constexpr std::string_view kFieldNames[] = {"id", "paths", "numa_node", "vars"};
+constexpr std::string_view kFieldNames[] = {"id",   "paths",   "numa_node",
+                                            "vars", "healthy", "reason"};
 
 std::string Clipped(std::string_view text) { return Truncate(text, 60); }
 
@@ -157,9 +158,30 @@ std::string ReadVariables(const Json& json, CommandEntry& entry) {
   return "";
 }
 
+std::string ReadHealthy(const Json& json, CommandEntry& entry) {
+  if (!json.is_boolean()) {
+    return Format(R"(has a "healthy" that is {}; print true or false)", Name(json));
+  }
+  if (!json.get<bool>()) entry.unhealthy = "its command reports it as unhealthy";
+  return "";
+}
+
+std::string ReadReason(const Json& json, CommandEntry& entry) {
+  const auto* reason = json.get_ptr<const std::string*>();
+  if (reason == nullptr && !json.is_null()) {
+    return Format(R"(has a "reason" that is {}; print a string)", Name(json));
+  }
+  if (reason == nullptr || reason->empty() || entry.unhealthy.empty()) return "";
+  if (const std::string problem = ProblemWithText(*reason); !problem.empty()) {
+    return Format(R"(has a "reason" that {})", problem);
+  }
+  entry.unhealthy = *reason;
+  return "";
+}
+
 /// In the order of kFieldNames.
 constexpr std::string (*kFieldReaders[])(const Json& json, CommandEntry& entry) = {
-    &ReadId, &ReadPaths, &ReadNumaNode, &ReadVariables};
+    &ReadId, &ReadPaths, &ReadNumaNode, &ReadVariables, &ReadHealthy, &ReadReason};
 
 std::string ReadEntry(const Json& json, CommandEntry& entry) {
   if (!json.is_object()) return Format("is {}, not an object; print {}", Name(json), kExample);

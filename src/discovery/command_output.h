@@ -21,6 +21,7 @@ struct CommandEntry {
   std::optional<int> numa_node;    ///< 0 to 63; absent for -1 and null
   /// Sorted by name; names are unique, and none is a built-in variable.
   std::vector<std::pair<std::string, std::string>> vars;
+  std::string unhealthy;  ///< why the device is unhealthy; empty if it is healthy
 };
 
 /// Why an entry is rejected.
@@ -36,8 +37,9 @@ struct CommandList {
 };
 
 /// Parses the output of a discovery command, a JSON array of
-/// `{"id": "a", "paths": ["/dev/a"], "numa_node": 0, "vars": {"name": "text"}}`. Only "id" is
-/// required; the value of a variable can also be a number or a boolean. An error in an entry
+/// `{"id": "a", "paths": ["/dev/a"], "numa_node": 0, "vars": {"name": "text"}, "healthy": false,
+/// "reason": "text"}`. Only "id" is required; the value of a variable can also be a number or a
+/// boolean, and the reason of a healthy device is ignored. An error in an entry
 /// rejects that entry. Fails with kInvalid if the output cannot be parsed; the message has the
 /// position and what to print instead. Accepts any bytes, in linear memory and time. Pure.
 Result<CommandList> ParseCommandOutput(std::string_view text);

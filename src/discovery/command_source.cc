@@ -38,7 +38,7 @@ void AddEntry(const CommandEntry& entry, ScanContext& scan) {
     }
     device.nodes.push_back(std::move(*node));
   }
-  scan.AddCandidate(std::move(device), entry.id);
+  scan.AddCandidate(std::move(device), entry.id, "", entry.unhealthy);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <unordered_set>
 
 #include "base/format.h"
+#include "base/number.h"
 #include "discovery/device_id.h"
 #include "discovery/device_notes.h"
 #include "discovery/device_rules.h"
@@ -34,6 +35,9 @@ Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candid
   Variables variables = VariablesOf(*candidate.device);
   variables.resource = spec.name;
   variables.node_name = node_name;
+  if (std::holds_alternative<CountSource>(spec.matches[candidate.device->match].source)) {
+    variables.index = ParseNumber<std::int64_t>(candidate.identity).value();
+  }
   return id->Render(variables);
 }
 
@@ -266,6 +270,10 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
     }
   }
 
+  for (Candidate& candidate : found) {
+    if (candidate.unhealthy.empty()) continue;
+    discovery.unusable.emplace(candidate.device->id, std::move(candidate.unhealthy));
+  }
   discovery.devices = DevicesOf(std::move(found), request.before.get());
   FindMissing(spec, request.node_name, scan, discovery);
   FindBlockedGroups(scan, discovery);

@@ -18,8 +18,9 @@ struct Discovery {
   std::set<std::string> directories;  ///< to watch for changes; host paths without links
   bool complete = true;               ///< whether everything could be read
   bool is_cut = false;  ///< the scan needed more memory than it may use; others may still exist
-  /// Why a device that was found is unhealthy, by its ID: a node that containers need is missing,
-  /// see discovery/extra_nodes.h, or VFIO cannot use it, see discovery/vfio.h.
+  /// Why a device that was found is unhealthy, by its ID: its command says so, a node that
+  /// containers need is missing, see discovery/extra_nodes.h, or VFIO cannot use it, see
+  /// discovery/vfio.h.
   std::map<std::string, std::string, std::less<>> unusable = {};
   std::vector<MissingMount> missing_mounts = {};
   std::vector<DeviceNote> notes = {};  ///< see discovery/device_notes.h

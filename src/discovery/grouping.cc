@@ -32,9 +32,10 @@ std::string PlaceOfChooser(const Candidate& candidate, const std::string& variab
   return GroupValue(candidate, "usb_port").value_or("");
 }
 
-void Merge(Device from, Device& into) {
-  std::move(from.nodes.begin(), from.nodes.end(), std::back_inserter(into.nodes));
-  MergeValues(std::move(from.values), into.values);
+void Merge(Candidate from, Candidate& into) {
+  std::ranges::move(from.device->nodes, std::back_inserter(into.device->nodes));
+  MergeValues(std::move(from.device->values), into.device->values);
+  if (into.unhealthy.empty()) into.unhealthy = std::move(from.unhealthy);
 }
 
 /// Returns an alternative of a glob as a pattern.
@@ -113,7 +114,7 @@ std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) 
       candidate.identity = *value;
       grouped.push_back(std::move(candidate));
     } else {
-      Merge(std::move(*candidate.device), *grouped[place->second].device);
+      Merge(std::move(candidate), grouped[place->second]);
     }
   }
   return grouped;

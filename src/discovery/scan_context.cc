@@ -359,10 +359,11 @@ void ScanContext::AddNode(const std::string& path, const HostEntry* entry, Named
   AddCandidate(std::move(device), std::move(identity));
 }
 
-void ScanContext::AddCandidate(Device found, std::string identity, std::string syspath) {
+void ScanContext::AddCandidate(Device found, std::string identity, std::string syspath,
+                               std::string unhealthy) {
   found.match = match_index_;
   Candidate candidate{std::make_shared<Device>(std::move(found)), std::move(identity),
-                      std::move(syspath)};
+                      std::move(syspath), std::move(unhealthy)};
   if (!TakeMemory(ScanShare::kDevice, candidate.label())) return;
   candidates_.push_back(std::move(candidate));
 }

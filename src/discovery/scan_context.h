@@ -104,7 +104,8 @@ class ScanContext {
                std::string identity);
   /// Adds a device without its ID for the current match; beyond the budget, rejects it. `identity`
   /// is the text of the default ID, `syspath` that of a sysfs device without nodes.
-  void AddCandidate(Device found, std::string identity, std::string syspath = {});
+  void AddCandidate(Device found, std::string identity, std::string syspath = {},
+                    std::string unhealthy = {});
   /// Adds a rejection for the current match. `detail` is the reason in words.
   void Reject(std::string path, RejectReason reason, std::string detail);
   /// Adds only the first rejection for each path.

@@ -89,6 +89,21 @@ TEST(CommandOutput, RequiresOnlyTheId) {
   }
 }
 
+TEST(CommandOutput, ReadsTheHealthOfADevice) {
+  EXPECT_EQ(One(R"({"id": "a", "healthy": false, "reason": "no link"})").unhealthy, "no link");
+  EXPECT_EQ(One(R"({"reason": "no link", "healthy": false, "id": "a"})").unhealthy, "no link");
+  EXPECT_THAT(One(R"({"id": "a", "healthy": false})").unhealthy, HasSubstr("its command"));
+  EXPECT_THAT(One(R"({"id": "a", "healthy": false, "reason": null})").unhealthy,
+              HasSubstr("its command"));
+  EXPECT_EQ(One(R"({"id": "a", "healthy": true, "reason": "up"})").unhealthy, "");
+  EXPECT_THAT(ProblemOf(R"({"id": "a", "healthy": "no"})").message,
+              HasSubstr(R"("healthy" that is a string; print true or false)"));
+  EXPECT_THAT(ProblemOf(R"({"id": "a", "healthy": false, "reason": 3})").message,
+              HasSubstr(R"("reason" that is a number; print a string)"));
+  EXPECT_THAT(ProblemOf("{\"id\": \"a\", \"healthy\": false, \"reason\": \"\\u0007\"}").message,
+              HasSubstr(R"("reason" that contains a control character)"));
+}
+
 TEST(CommandOutput, AcceptsAnEmptyList) {
   for (const std::string_view text : {"[]", " [ ]\n", "\r\n[\n\t]\r\n", "\xEF\xBB\xBF[]"}) {
     const CommandList list = Parse(text);

@@ -55,6 +55,15 @@ TEST_F(CommandSourceTest, ListsThePrintedDevices) {
   EXPECT_TRUE(found.complete);
 }
 
+TEST_F(CommandSourceTest, PrintedHealthIsThatOfTheDevice) {
+  Prints(R"(echo '[{"id": "one", "vars": {"card": 1}}, {"id": "two", "vars": {"card": 2}},
+                   {"id": "also-two", "vars": {"card": 2}, "healthy": false, "reason": "no link"}]')");
+  EXPECT_THAT(Find().unusable, ElementsAre(testing::Pair("also-two", "no link")));
+  const Discovery grouped =
+      Discover(Resource({test::Grouped(Match(), "card")}), HostRoot(tree_.path()), "");
+  EXPECT_THAT(grouped.unusable, ElementsAre(testing::Pair("2", "no link")));
+}
+
 TEST_F(CommandSourceTest, PrintedNumaNodeOverridesSysfs) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   test::FakeSysfs sysfs(tree_);

@@ -34,6 +34,12 @@ TEST_F(CountSourceTest, NumbersItsDevices) {
   EXPECT_TRUE(found.complete);
 }
 
+TEST_F(CountSourceTest, NamesItsDevicesByTheirIndex) {
+  const Discovery found = Find(
+      Resource({WithId(CountMatch(2), "lic-{index}"), WithId(CountMatch(1), "spare-{index}")}));
+  EXPECT_THAT(Ids(found), ElementsAre("lic-0", "lic-1", "spare-0"));
+}
+
 TEST_F(CountSourceTest, CountZeroListsNothing) {
   EXPECT_THAT(Ids(Find(Resource({CountMatch(0)}))), IsEmpty());
 }

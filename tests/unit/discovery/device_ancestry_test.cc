@@ -133,21 +133,22 @@ TEST(DeviceAncestriesTest, StripsTheHexPrefixOnlyFromNumbers) {
   fake.Device("/sys/devices/pci0000:00/0000:00:14.0",
               {.subsystem = "pci", .attributes = {{"vendor", "0x8086"}, {"device", ""}}});
   const std::string path = "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1";
-  fake.Device(path, {.subsystem = "usb",
-                     .devtype = "usb_device",
-                     .attributes = {{"idVendor", "0403"},
-                                    {"serial", "0x17"},
-                                    {"busnum", "3"},
-                                    {"devnum", "12"}}});
+  fake.Device(path,
+              {.subsystem = "usb",
+               .devtype = "usb_device",
+               .attributes = {
+                   {"idVendor", "0403"}, {"serial", "0x17"}, {"busnum", "3"}, {"devnum", "12"}}});
   const Sysfs sysfs{HostRoot(tree.path())};
   DeviceAncestries ancestries(sysfs);
   const auto device = ancestries.Of(path);
   ASSERT_TRUE(device);
   const NamedValues all = ancestries.ValuesOf(*device);
-  EXPECT_THAT(NamedValues(all.begin(), all.begin() + 6),
-              ElementsAre(Pair("usb_vendor", "0403"), Pair("usb_serial", "0x17"),
-                          Pair("usb_port", "1-1"), Pair("pci_address", "0000:00:14.0"),
-                          Pair("pcie_root", "pci0000:00"), Pair("pci_vendor", "8086")));
+  EXPECT_THAT(NamedValues(all.begin(), all.begin() + 10),
+              ElementsAre(Pair("parent", "0000:00:14.0"), Pair("usb_vendor", "0403"),
+                          Pair("usb_serial", "0x17"), Pair("usb_port", "1-1"), Pair("usb_bus", "3"),
+                          Pair("usb_device", "12"), Pair("pci_address", "0000:00:14.0"),
+                          Pair("pci_slot", "0000:00:14"), Pair("pcie_root", "pci0000:00"),
+                          Pair("pci_vendor", "8086")));
   EXPECT_EQ(ancestries.UsbIdentity(device->self()), "0403:-0x17");
 }
 
