@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 /// Parses one text and adds its entries to the document. Returns false if it is too large or not
-/// TOML.
+/// TOML; then entries may be missing.
 bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
                TomlTable& document) {
   if (source.text.size() > kLargestSource) {
@@ -26,11 +26,10 @@ bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
     return false;
   }
   if (source.text.starts_with(kByteOrderMark)) source.text.erase(0, kByteOrderMark.size());
-  auto table = ReadToml(source, reporter);
+  TomlText text = ReadToml(source, reporter);
   diagnostics.AddSource(std::move(source.name), std::move(source.text));
-  if (!table) return false;
-  std::ranges::move(table->entries, std::back_inserter(document.entries));
-  return true;
+  std::ranges::move(text.table.entries, std::back_inserter(document.entries));
+  return text.is_complete;
 }
 
 void Load(std::vector<SourceFile> sources, const std::string& node, Reporter& reporter,

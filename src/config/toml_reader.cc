@@ -208,27 +208,56 @@ std::size_t FirstBadByte(std::string_view text) {
   return text.size();
 }
 
-}  // namespace
+struct SyntaxProblem {
+  SourceLocation place;
+  std::string message;
+  std::string hint;
+};
 
-std::optional<TomlTable> ReadToml(const SourceFile& source, Reporter& reporter) {
-  const Converter converter(source.name, source.text);
-  if (!IsUtf8(source.text)) {
-    reporter.Report(Code::kSyntax, converter.At(source.text, FirstBadByte(source.text)),
-                    "this byte is not part of UTF-8 text", "save the file as UTF-8");
-    return std::nullopt;
+tl::expected<TomlTable, SyntaxProblem> Parse(const std::string& name, std::string_view text) {
+  const Converter converter(name, text);
+  if (!IsUtf8(text)) {
+    return tl::unexpected(SyntaxProblem{converter.At(text, FirstBadByte(text)),
+                                        "this byte is not part of UTF-8 text",
+                                        "save the file as UTF-8"});
   }
-  if (const auto problem = ProblemWithText(source.text)) {
-    reporter.Report(Code::kSyntax, converter.At(source.text, problem->offset), problem->message,
-                    HintOn(problem->message));
-    return std::nullopt;
+  if (const auto problem = ProblemWithText(text)) {
+    return tl::unexpected(SyntaxProblem{converter.At(text, problem->offset), problem->message,
+                                        HintOn(problem->message)});
   }
   try {
-    return converter.Table(toml::parse(source.text, std::string_view(source.name)), 0);
+    return converter.Table(toml::parse(text, std::string_view(name)), 0);
   } catch (const toml::parse_error& error) {
-    reporter.Report(Code::kSyntax, converter.At(error.source().begin), WordsOf(error.description()),
-                    LooksLikeYaml(source.text) ? std::string(kYaml) : HintOn(error.description()));
-    return std::nullopt;
+    return tl::unexpected(
+        SyntaxProblem{converter.At(error.source().begin), WordsOf(error.description()),
+                      LooksLikeYaml(text) ? std::string(kYaml) : HintOn(error.description())});
   }
+}
+
+/// Returns the text before the last header of a top-level table, [x] or [[x]], up to `line`. What
+/// is before it is complete, no matter what is wrong with the line.
+std::string_view TextBeforeTableOf(int line, std::string_view text) {
+  std::size_t cut = 0;
+  for (std::size_t start = 0; line > 0 && start < text.size(); --line) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    std::string_view header = text.substr(start, end - start);
+    header.remove_prefix(std::min(header.find_first_not_of(" \t"), header.size()));
+    header = header.substr(0, header.find(']'));
+    if (header.starts_with('[') && header.find('.') == std::string_view::npos) cut = start;
+    start = end + 1;
+  }
+  return text.substr(0, cut);
+}
+
+}  // namespace
+
+TomlText ReadToml(const SourceFile& source, Reporter& reporter) {
+  auto table = Parse(source.name, source.text);
+  if (table) return {std::move(*table), true};
+  const SyntaxProblem& problem = table.error();
+  reporter.Report(Code::kSyntax, problem.place, problem.message, problem.hint);
+  auto before = Parse(source.name, TextBeforeTableOf(problem.place.line, source.text));
+  return {before ? std::move(*before) : TomlTable(), false};
 }
 
 }  // namespace patchbay

@@ -1,16 +1,19 @@
 #pragma once
 
-#include <optional>
-
 #include "config/reporter.h"
 #include "config/source_file.h"
 #include "config/toml_value.h"
 
 namespace patchbay {
 
-/// Parses a TOML 1.0 document. If the text is invalid, reports the first error (kNotUtf8 or
-/// kSyntax) and returns none. The text can contain any bytes. Omits values that are nested deeper
-/// than any key of the configuration.
-std::optional<TomlTable> ReadToml(const SourceFile& source, Reporter& reporter);
+struct TomlText {
+  TomlTable table;
+  bool is_complete = false;  ///< whether the whole text is valid
+};
+
+/// Parses a TOML 1.0 document. If the text is invalid, reports the first error (kSyntax) and
+/// returns the top-level tables before the one that has it. The text can contain any bytes. Omits
+/// values that are nested deeper than any key of the configuration.
+TomlText ReadToml(const SourceFile& source, Reporter& reporter);
 
 }  // namespace patchbay

@@ -65,6 +65,19 @@ replicas = "two"
                                       "10:3 unknown-key", "11:17 bad-value"}));
 }
 
+TEST(Diagnostics, ASyntaxErrorHidesNoErrorInTheTablesBeforeIt) {
+  const std::string text =
+      "[daemon]\nrescan = 'soon'\n[[resource]]\nname = 'a'\nmatch = [{path = '/dev/x'}]\n"
+      "  [[resource]]\nname = 'a.com/x'\n  [[resource.match]]\n  path = /dev/y\n"
+      "[[resource]]\nname = 'b'\n";
+  EXPECT_EQ(Findings(LoadText(text)),
+            (std::vector<std::string>{"2:10 bad-value", "4:8 bad-value", "9:10 syntax"}));
+  EXPECT_EQ(Findings(LoadText("[daemon]\nrescan = 'x'\n[[resource]]\na = '\xff'\n")),
+            (std::vector<std::string>{"2:10 bad-value", "4:6 syntax"}));
+  // A line in a string is no header.
+  EXPECT_EQ(Findings(LoadText("a = \'\'\'\n[[resource]]\n")).size(), 1u);
+}
+
 TEST(Diagnostics, DoNotReportConsequentialErrors) {
   // A variable that an invalid match might provide is not reported as unknown, and a misspelled
   // source is not reported as missing.
