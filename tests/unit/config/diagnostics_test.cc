@@ -75,7 +75,7 @@ TEST(Diagnostics, ASyntaxErrorHidesNoErrorInTheTablesBeforeIt) {
   EXPECT_EQ(Findings(LoadText("[daemon]\nrescan = 'x'\n[[resource]]\na = '\xff'\n")),
             (std::vector<std::string>{"2:10 bad-value", "4:6 syntax"}));
   // A line in a string is no header.
-  EXPECT_EQ(Findings(LoadText("a = \'\'\'\n[[resource]]\n")).size(), 1u);
+  EXPECT_EQ(Findings(LoadText("a = '''\n[[resource]]\n")).size(), 1u);
 }
 
 TEST(Diagnostics, DoNotReportConsequentialErrors) {

@@ -1,5 +1,6 @@
 #include <re2/re2.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -56,37 +57,29 @@ std::vector<std::string> TomlBlocks(std::string_view text) {
   return blocks;
 }
 
-/// Returns the row of a key in the table of its section.
-std::string Row(const KeyInfo& key) {
-  const std::string fallback = key.required                ? "**required**"
-                               : key.default_value.empty() ? "–"
-                                                           : Format("`{}`", key.default_value);
-  return Format("| `{}` | {} | {} | {} |\n", key.name, TypeText(key), fallback, key.meaning);
+/// How a page shows the keys of a section: below the heading, in the lines from the first paragraph
+/// that begins with `first` up to a line that begins with `next`.
+struct Reference {
+  std::string path;
+  std::string (*heading)(std::string_view section);
+  std::string_view first;
+  std::string (*entries)(std::string_view section);
+  std::string_view next;
+};
+
+std::string Heading(std::string_view section) {
+  return section.empty() ? "## The top level\n" : Format("## `{}`\n", SectionTitle(section));
 }
 
-TEST(Docs, ReferenceDocumentsEveryKey) {
-  const auto chapters = Chapters(Read("docs/configuration.md"));
-  for (const KeyInfo& key : AllKeys()) {
-    const std::string title =
-        key.section.empty() ? "The top level" : Format("`{}`", SectionTitle(key.section));
-    const auto chapter = std::find_if(chapters.begin(), chapters.end(),
-                                      [&](const Chapter& c) { return c.title == title; });
-    ASSERT_NE(chapter, chapters.end()) << title;
-    EXPECT_NE(chapter->text.find(Row(key)), std::string::npos) << title << "\n" << Row(key);
+std::string Table(std::string_view section) {
+  std::string table = "| key | type | default | meaning |\n|---|---|---|---|\n";
+  for (const KeyInfo& key : KeysOf(section)) {
+    const std::string fallback = key.required                ? "**required**"
+                                 : key.default_value.empty() ? "–"
+                                                             : Format("`{}`", key.default_value);
+    table += Format("| `{}` | {} | {} | {} |\n", key.name, TypeText(key), fallback, key.meaning);
   }
-}
-
-TEST(Docs, ReferenceDocumentsNoUnknownKey) {
-  std::set<std::string> rows;
-  for (const KeyInfo& key : AllKeys()) rows.insert(Row(key));
-  for (const Chapter& chapter : Chapters(Read("docs/configuration.md"))) {
-    if (chapter.text.find("| key | type |") == std::string::npos) continue;
-    std::istringstream lines(chapter.text);
-    for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with("| `")) continue;
-      EXPECT_TRUE(rows.contains(line + "\n")) << line;
-    }
-  }
+  return table;
 }
 
 /// Escapes a text for scdoc.
@@ -99,35 +92,56 @@ std::string Scdoc(std::string_view text) {
   return escaped;
 }
 
-/// Returns the paragraph on a key in patchbay.toml(5).
-std::string Paragraph(const KeyInfo& key) {
-  const std::string fallback = key.required ? "; required"
-                               : key.default_value.empty()
-                                   ? ""
-                                   : Format("; default {}", key.default_value);
-  std::string type = TypeText(key);
-  std::erase(type, '`');
-  return Format("*{}*: {}\n\t{}\n", Scdoc(key.name), Scdoc(type + fallback), Scdoc(key.meaning));
+std::string ManHeading(std::string_view section) {
+  return Format("## {}\n", Scdoc(SectionTitle(section)));
 }
 
-TEST(Docs, ManPageDocumentsExactlyTheKeys) {
-  std::set<std::string> first_lines;
-  const auto chapters = Chapters(Read("docs/man/patchbay.toml.5.scd"));
-  for (const KeyInfo& key : AllKeys()) {
-    const std::string title = Scdoc(SectionTitle(key.section));
-    const auto chapter = std::find_if(chapters.begin(), chapters.end(),
-                                      [&](const Chapter& c) { return c.title == title; });
-    ASSERT_NE(chapter, chapters.end()) << "## " << title;
-    const std::string wanted = Paragraph(key);
-    EXPECT_NE(chapter->text.find(wanted), std::string::npos) << title << "\n" << wanted;
-    first_lines.insert(title + wanted.substr(0, wanted.find('\n')));
+std::string ManEntries(std::string_view section) {
+  std::string entries;
+  for (const KeyInfo& key : KeysOf(section)) {
+    const std::string fallback = key.required ? "; required"
+                                 : key.default_value.empty()
+                                     ? ""
+                                     : Format("; default {}", key.default_value);
+    std::string type = TypeText(key);
+    std::erase(type, '`');
+    entries +=
+        Format("*{}*: {}\n\t{}\n\n", Scdoc(key.name), Scdoc(type + fallback), Scdoc(key.meaning));
   }
-  for (const Chapter& chapter : chapters) {
-    std::istringstream lines(chapter.text);
-    for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with('*') || line.find("*: ") == std::string::npos) continue;
-      EXPECT_TRUE(first_lines.contains(chapter.title + line)) << chapter.title << "\n" << line;
+  return entries;
+}
+
+const Reference kReferences[] = {
+    {"docs/configuration.md", &Heading, "| key |", &Table, "\n"},
+    {"docs/man/patchbay.toml.5.scd", &ManHeading, "*", &ManEntries, "#"},
+};
+
+/// Returns the page with the entries of the table of keys. Each section has its heading.
+std::string WithKeys(const Reference& reference) {
+  std::string page = Read(reference.path);
+  std::set<std::string_view> sections;
+  for (const KeyInfo& key : AllKeys()) sections.insert(key.section);
+  for (const std::string_view section : sections) {
+    const std::string heading = reference.heading(section);
+    const auto at = page.find("\n" + heading);
+    EXPECT_NE(at, std::string::npos) << reference.path << " needs " << heading;
+    if (at == std::string::npos) continue;
+    const auto begin = page.find(Format("\n\n{}", reference.first), at);
+    EXPECT_NE(begin, std::string::npos) << heading << "has no entries";
+    if (begin == std::string::npos) continue;
+    const auto end = page.find(Format("\n{}", reference.next), begin + 2);
+    page.replace(begin + 2, end + 1 - begin - 2, reference.entries(section));
+  }
+  return page;
+}
+
+TEST(Docs, ReferencesAreMadeFromTheTableOfKeys) {
+  for (const Reference& reference : kReferences) {
+    const std::string page = WithKeys(reference);
+    if (std::getenv("PATCHBAY_WRITE_DOCS") != nullptr) {
+      std::ofstream(Format("{}/{}", PATCHBAY_SOURCE_DIR, reference.path)) << page;
     }
+    EXPECT_EQ(Read(reference.path), page) << "run PATCHBAY_WRITE_DOCS=1 unit_config";
   }
 }
 
