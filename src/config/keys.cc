@@ -1,6 +1,6 @@
 // The table of keys, with one row for each: section, name, type, meaning, and what else applies to
-// it. docs/configuration.md and patchbay.toml(5) contain the same texts, which
-// tests/unit/config/docs_test.cc checks.
+// it. tests/unit/config/docs_test.cc writes the tables of docs/configuration.md and
+// patchbay.toml(5) from it.
 
 #include "config/keys.h"
 
@@ -181,8 +181,7 @@ constexpr KeyInfo kKeys[] = {
         {.default_value = R"(",")"}),
     Key("resource", "on_nodes", kStrings,
         "globs of names of Kubernetes nodes that serve the resource; one that begins with ! "
-        "excludes "
-        "nodes; default: all nodes",
+        "excludes nodes; default: all nodes",
         {.example = R"(["rack-*", "!rack-7"])", .non_empty = true}),
     Key("resource", "cdi_devices", kTemplates,
         "CDI device names for the container: vendor/class=name",
