@@ -144,26 +144,8 @@ void CheckAttributeNames(const Section& udev, Reporter& reporter) {
   }
 }
 
-/// Reports empty lists, which would match every device.
-void ReportEmptyLists(const Section& section, Reporter& reporter) {
-  for (const std::string_view name : {"usb", "serial", "usb_port", "pci", "pci_address"}) {
-    if (!section.Has(name) || !section.GetTexts(name).empty()) continue;
-    reporter.Report(Code::kBadPattern, section.PlaceOf(name), "an empty list matches every device",
-                    Format("write {} = \"…\", or remove the key", name));
-  }
-}
-
 std::optional<UdevPattern> CompileUdev(const Section& udev, PatternBudget& budget,
                                        Reporter& reporter) {
-  const bool has_patterns =
-      !udev.GetTexts("subsystem").empty() || !udev.GetTexts("driver").empty() ||
-      !udev.GetPairs("properties").empty() || !udev.GetPairs("attributes").empty();
-  if (!has_patterns && !udev.is_broken()) {
-    reporter.Report(Code::kBadPattern, udev.place(), "this condition matches every device",
-                    "add a subsystem, a driver, properties or attributes: "
-                    "udev = { subsystem = \"tty\" }");
-    return std::nullopt;
-  }
   CheckAttributeNames(udev, reporter);
   return UdevPattern{CompileNames(udev, "subsystem", budget, reporter),
                      CompileNames(udev, "driver", budget, reporter),
@@ -175,7 +157,6 @@ std::optional<UdevPattern> CompileUdev(const Section& udev, PatternBudget& budge
 
 HardwarePatterns CompileConditions(const Section& section, PatternBudget& budget,
                                    Reporter& reporter) {
-  ReportEmptyLists(section, reporter);
   HardwarePatterns patterns;
   if (section.Has("usb") || section.Has("usb_port"))
     patterns.usb = CompileUsb(section, budget, reporter);

@@ -129,10 +129,6 @@ void CompileHooks(const Section& section, const Scope& devices, const Scope& con
                     "use pre_start for slow work, which delays only its own container; a timeout "
                     "of at most 1s disables this warning");
   }
-  if (section.table().entries.empty()) {
-    reporter.Report(Code::kWrongCombination, section.place(), "the section has no hook",
-                    "add pre_start, allocate or release, or remove the section");
-  }
 }
 
 }  // namespace patchbay

@@ -324,6 +324,11 @@ void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter&
                   Format("{}: {}", ExampleOf(key), key.meaning));
 }
 
+void ReportEmpty(const KeyInfo& key, const SourceLocation& place, Reporter& reporter) {
+  reporter.Report(Code::kBadValue, place, Format("\"{}\" must not be empty", key.name),
+                  ExampleOf(key) + (key.required ? "" : ", or remove the key"));
+}
+
 void ReportDuplicateSection(const KeyInfo& key, const SourceLocation& place,
                             const SourceLocation& first, Reporter& reporter) {
   reporter.Report(Code::kDuplicate, place,

@@ -26,6 +26,8 @@ std::string_view ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInf
                                   Reporter& reporter);
 /// Reports that the section at `place` lacks the required `key`.
 void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter& reporter);
+/// Reports that the string, list or table of `key` is empty.
+void ReportEmpty(const KeyInfo& key, const SourceLocation& place, Reporter& reporter);
 /// Reports that the section `key`, which may appear only once, appears again.
 void ReportDuplicateSection(const KeyInfo& key, const SourceLocation& place,
                             const SourceLocation& first, Reporter& reporter);

@@ -112,7 +112,7 @@ constexpr KeyInfo kKeys[] = {
     Key("daemon", "kubernetes", kTable,
         "the API server, for Dynamic Resource Allocation on a node without a pod; default: that of "
         "the pod's service account",
-        {.table = "daemon.kubernetes", .non_empty = true}),
+        {.table = "daemon.kubernetes"}),
 
     Key("daemon.dra", "driver", kString,
         "the name of the driver in ResourceSlices and claims, at most 47 bytes",
@@ -325,15 +325,16 @@ constexpr KeyInfo kKeys[] = {
         {.table = "resource.match.udev", .example = R"({"subsystem": "tty"})", .non_empty = true}),
 
     Key("resource.match.udev", "subsystem", kStringOrStrings,
-        "patterns for the subsystem of the device", {.example = R"("tty")"}),
+        "patterns for the subsystem of the device", {.example = R"("tty")", .non_empty = true}),
     Key("resource.match.udev", "driver", kStringOrStrings,
         "patterns for the driver of the device or of one of its ancestors",
-        {.example = R"("ftdi_sio")"}),
+        {.example = R"("ftdi_sio")", .non_empty = true}),
     Key("resource.match.udev", "properties", kPatternTable,
-        "patterns for udev properties of the device", {.example = R"({"ID_VENDOR_ID": "0403"})"}),
+        "patterns for udev properties of the device",
+        {.example = R"({"ID_VENDOR_ID": "0403"})", .non_empty = true}),
     Key("resource.match.udev", "attributes", kPatternTable,
         "patterns for sysfs attributes, all of the device or of the same ancestor",
-        {.example = R"({"idProduct": "60*"})"}),
+        {.example = R"({"idProduct": "60*"})", .non_empty = true}),
 
     Key("resource.device_node", "host_path", kTemplate,
         "path of the node on the host; default: every node of the device",

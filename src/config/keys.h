@@ -51,9 +51,7 @@ struct KeyInfo {
   Range range = {};                                ///< of integers and durations
   std::span<const std::string_view> choices = {};  ///< the allowed words of kChoice
   std::string_view example = "";                   ///< a value, in JSON
-  /// An empty string, list or table is an error: in the schema by this flag, in `check` by the code
-  /// that compiles the section, with a message of its own.
-  bool non_empty = false;
+  bool non_empty = false;                          ///< an empty string, list or table is an error
   /// Keys with a number other than 0 are alternatives: a section must have one of them, and only
   /// one of the lowest number that it has. Keys with higher numbers can be added to that one.
   int alternative_group = 0;

@@ -22,11 +22,6 @@ namespace {
 std::optional<Source> CompilePathSource(const Section& section, PatternBudget& budget,
                                         Reporter& reporter) {
   const std::vector<Text> patterns = section.GetTexts("path");
-  if (patterns.empty()) {
-    reporter.Report(Code::kBadPattern, section.PlaceOf("path"), "the list of patterns is empty",
-                    "write path = [\"/dev/…\"]");
-    return std::nullopt;
-  }
   auto globs = CompileGlobs(patterns, budget, reporter);
   if (!globs || !CheckBeginnings(*globs, patterns, reporter)) return std::nullopt;
   return PathSource{std::move(*globs)};
@@ -100,10 +95,7 @@ void CheckId(const Text& text, MatchSpec& match, Reporter& reporter) {
   auto id = CompileTemplate(text, scope, reporter);
   if (!id) return;
   WarnOfForeignVariable(text, scope, reporter);
-  if (id->text().empty()) {
-    reporter.Report(Code::kBadTemplate, text.place, "an ID must not be empty",
-                    "remove the key to derive the ID from the path");
-  } else if (!IsUniquePerDevice(*id) && CanFindSeveral(match)) {
+  if (!IsUniquePerDevice(*id) && CanFindSeveral(match)) {
     reporter.Report(
         Code::kConstantId, text.place,
         "if this match finds more than one device, all get the same ID and are rejected",
@@ -123,15 +115,6 @@ void CheckGroupBy(const Text& variable, const Scope& scope, Reporter& reporter) 
   reporter.Report(Code::kUnknownVariable, variable.place,
                   "\"group_by\" must be the name of a variable, not a template",
                   "write one name, without braces");
-}
-
-/// Compiles `not`. Reports a table without conditions.
-HardwarePatterns CompileNegated(const Section& section, PatternBudget& budget, Reporter& reporter) {
-  if (section.table().entries.empty()) {
-    reporter.Report(Code::kBadPattern, section.place(), "\"not\" has no condition",
-                    "add one, as in not = { usb_port = \"1-2\" }, or remove the key");
-  }
-  return CompileConditions(section, budget, reporter);
 }
 
 bool FindsSeveral(const PathSource& source) {
@@ -190,7 +173,7 @@ std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& bud
   section.Read("together", match.together);
   match.conditions = CompileConditions(section, budget, reporter);
   if (const Section* negated = section.GetSection("not")) {
-    match.negated = CompileNegated(*negated, budget, reporter);
+    match.negated = CompileConditions(*negated, budget, reporter);
   }
   auto source = CompileSource(section, match.conditions, budget, reporter);
   if (!source) return std::nullopt;

@@ -186,6 +186,14 @@ std::vector<Text> TextsIn(const TomlValue& value) {
   return texts;
 }
 
+bool IsEmpty(const TomlValue& value) {
+  const auto* text = std::get_if<Text>(&value.value);
+  const auto* list = std::get_if<TomlArray>(&value.value);
+  const auto* table = std::get_if<TomlTable>(&value.value);
+  return (text != nullptr && text->value.empty()) || (list != nullptr && list->items.empty()) ||
+         (table != nullptr && table->entries.empty());
+}
+
 /// Returns whether a value is that of a switch that is off.
 bool IsOff(const TomlValue& value) {
   const auto* boolean = std::get_if<bool>(&value.value);
@@ -215,6 +223,11 @@ Section::Section(std::string_view section, const TomlTable& table, SourceLocatio
 }
 
 void Section::Add(const KeyInfo& key, const TomlValue& value, Reporter& reporter) {
+  if (key.non_empty && IsEmpty(value)) {
+    ReportEmpty(key, value.place, reporter);
+    is_broken_ = true;
+    return;
+  }
   const auto known = std::ranges::find(entries_, &key, &Entry::key);  // in another file
   const bool is_new = known == entries_.end();
   Entry& entry = is_new ? entries_.emplace_back(Entry{&key, &value, false, {}}) : *known;
@@ -245,7 +258,6 @@ bool Section::AddSections(const TomlValue& value, Entry& entry, Reporter& report
     }
     if (interpret(value)) return true;
   } else if (list != nullptr) {
-    if (list->items.empty() && key.required) ReportMissingKey(key, value.place, reporter);
     bool are_tables = true;
     for (const TomlValue& item : list->items) {
       if (interpret(item)) continue;

@@ -153,12 +153,7 @@ void CheckNodeName(const Text& text, const NamePattern& pattern, Reporter& repor
 
 void CompileOnNodes(const Section& resource, PatternBudget& budget, Reporter& reporter,
                     ResourceSpec& spec) {
-  const std::vector<Text> list = resource.GetTexts("on_nodes");
-  if (list.empty() && resource.Has("on_nodes")) {
-    reporter.Report(Code::kBadPattern, resource.PlaceOf("on_nodes"), "the list of nodes is empty",
-                    "remove the key to serve all nodes");
-  }
-  for (const Text& text : list) {
+  for (const Text& text : resource.GetTexts("on_nodes")) {
     const bool excludes = text.value.starts_with('!');
     Text name = text;
     if (excludes) {

@@ -85,7 +85,7 @@ TEST(Diagnostics, DoNotReportConsequentialErrors) {
                 .size(),
             1u);
   EXPECT_EQ(Findings(LoadText(Resource("[resource.env]\nA = '{ID_SERIAL}'", "udev = {}"))),
-            (std::vector<std::string>{"4:8 bad-pattern"}));
+            (std::vector<std::string>{"4:8 bad-value"}));
   EXPECT_EQ(Findings(LoadText(Node("host_pth = '/dev/x'", "count = 2"))),
             (std::vector<std::string>{"6:1 unknown-key"}));
 }
