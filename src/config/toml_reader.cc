@@ -12,6 +12,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
 #include "config/foreign_syntax.h"
@@ -81,6 +82,9 @@ class Converter {
     const auto start = before.rfind('\n') + 1;  // npos + 1 is 0
     return {file_, static_cast<int>(line) + 1, static_cast<int>(offset - start) + 1};
   }
+
+  /// Returns the rest of the line at a place.
+  std::string_view TextAt(const SourceLocation& place) const { return lines_.From(place); }
 
   TomlTable Table(const toml::table& from, int depth) const {
     TomlTable table;
@@ -189,6 +193,17 @@ std::string HintOn(std::string_view description) {
   return std::string(found == std::end(kHints) ? kLine : found->hint);
 }
 
+/// Returns the hint on a word that other formats have for true and false, or "" if the text does
+/// not begin with one.
+std::string HintOnBoolean(std::string_view text) {
+  const auto end = std::ranges::find_if_not(text, IsLetter);
+  const std::string word = ToLower(text.substr(0, static_cast<std::size_t>(end - text.begin())));
+  constexpr std::string_view kWords[] = {"yes", "no", "on", "off", "true", "false"};
+  return std::ranges::count(kWords, word) == 0
+             ? ""
+             : "write true or false, in lower case and without quotes";
+}
+
 /// Returns the parser's message without the prefix and suffix that all of its messages have.
 std::string WordsOf(std::string_view description) {
   const auto colon = description.find(": ");
@@ -228,9 +243,11 @@ tl::expected<TomlTable, SyntaxProblem> Parse(const std::string& name, std::strin
   try {
     return converter.Table(toml::parse(text, std::string_view(name)), 0);
   } catch (const toml::parse_error& error) {
-    return tl::unexpected(
-        SyntaxProblem{converter.At(error.source().begin), WordsOf(error.description()),
-                      LooksLikeYaml(text) ? std::string(kYaml) : HintOn(error.description())});
+    SyntaxProblem problem{converter.At(error.source().begin), WordsOf(error.description()), ""};
+    problem.hint = HintOnBoolean(converter.TextAt(problem.place));
+    if (LooksLikeYaml(text)) problem.hint = kYaml;
+    if (problem.hint.empty()) problem.hint = HintOn(error.description());
+    return tl::unexpected(std::move(problem));
   }
 }
 
