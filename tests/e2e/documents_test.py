@@ -29,7 +29,6 @@ NOT_RUN = {
     "scripts/test": "it runs this test",
     "ctest": "it runs this test or the tests next to it",
     "helm ": "there is no cluster here; e2e.helm renders the chart",
-    "yq ": "it is not installed everywhere; e2e.helm renders the values of a converted release",
     "talosctl ": "there is no node of Talos here",
     "apiclient ": "there is no node of Bottlerocket here",
     "docker ": "there is no engine here; e2e.image builds from the same Dockerfile",
