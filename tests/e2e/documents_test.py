@@ -320,7 +320,8 @@ class Sessions(support.TestCase):
             kustomize.skip_unless_it_builds()
         self.prepare(page)
         script = ["cd " + str(self.world),
-                  "trap 'echo \"$? $BASH_COMMAND\" >> ../failed' ERR",
+                  # Not a relative path: pages change the directory.
+                  f"trap 'echo \"$? $BASH_COMMAND\" >> {self.dir}/failed' ERR",
                   # `sleep 3` of a page is too short on a busy machine.
                   "curl() { command curl --retry 20 --retry-delay 1 --retry-connrefused \"$@\"; }",
                   "ip link set lo up"]
@@ -329,7 +330,7 @@ class Sessions(support.TestCase):
         for block in blocks(page, "sh", "console"):
             script += [line for line in self.here(commands(block)).splitlines() if is_run(line)]
         # A job that the page has stopped can end before it is stopped again.
-        script.append("jobs -p | xargs -r kill 2>/dev/null || true; wait; echo > ../ended")
+        script.append(f"jobs -p | xargs -r kill 2>/dev/null || true; wait; echo > {self.dir}/ended")
         path = self.dir / "session.sh"
         path.write_text("\n".join(script) + "\n")
         env = support.environment(
