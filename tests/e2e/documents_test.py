@@ -319,7 +319,8 @@ class Sessions(support.TestCase):
             kustomize.skip_unless_it_builds()
         self.prepare(page)
         script = ["cd " + str(self.world),
-                  "trap 'echo \"$? $BASH_COMMAND\" >> ../failed' ERR",
+                  # Not a relative path: pages change the directory.
+                  f"trap 'echo \"$? $BASH_COMMAND\" >> {self.dir}/failed' ERR",
                   # `sleep 3` of a page is too short on a busy machine.
                   "curl() { command curl --retry 20 --retry-delay 1 --retry-connrefused \"$@\"; }",
                   "ip link set lo up"]
@@ -328,7 +329,7 @@ class Sessions(support.TestCase):
         for block in blocks(page, "sh", "console"):
             script += [line for line in self.here(commands(block)).splitlines() if is_run(line)]
         # A job that the page has stopped can end before it is stopped again.
-        script.append("jobs -p | xargs -r kill 2>/dev/null || true; wait")
+        script.append(f"jobs -p | xargs -r kill 2>/dev/null || true; wait; echo > {self.dir}/ended")
         path = self.dir / "session.sh"
         path.write_text("\n".join(script) + "\n")
         env = support.environment(
@@ -337,6 +338,7 @@ class Sessions(support.TestCase):
         ran = subprocess.run(["unshare", "--net", "bash", str(path)], capture_output=True, text=True,
                              timeout=150, stdin=subprocess.DEVNULL, env=env)
         said = f"{ran.stdout}\n{ran.stderr}"
+        self.assertTrue((self.dir / "ended").exists(), f"a command of the page ended the session\n{said}")
         failed = (self.dir / "failed").read_text().splitlines() if (self.dir / "failed").exists() else []
         meant = {(end, code) for (name, end), code in MEANT_TO_FAIL.items() if name == page.name}
         for line in failed:
