@@ -3,6 +3,9 @@
 
 #include "config/conditions.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/ascii.h"
 #include "base/format.h"
 #include "base/number.h"
@@ -80,10 +83,12 @@ std::vector<NamePattern> CompileNames(const Section& section, std::string_view k
                                       const SysfsName* kind = nullptr) {
   std::vector<NamePattern> patterns;
   for (const Text& text : section.GetTexts(key)) {
-    auto pattern = CompileNamePattern(text, budget, reporter);
-    if (!pattern) continue;
-    if (kind != nullptr) CheckName(text, *pattern, *kind, reporter);
-    patterns.push_back(std::move(*pattern));
+    auto compiled = CompileNamePattern(text, budget, reporter);
+    if (!compiled) continue;
+    for (NamePattern& pattern : *compiled) {
+      if (kind != nullptr) CheckName(text, pattern, *kind, reporter);
+      patterns.push_back(std::move(pattern));
+    }
   }
   return patterns;
 }
@@ -127,10 +132,12 @@ UdevPattern::Values CompileValues(const Section& udev, std::string_view key, Pat
                                   Reporter& reporter) {
   UdevPattern::Values values;
   for (const auto& [name, text] : udev.GetPairs(key)) {
-    auto pattern = CompileNamePattern(text, budget, reporter);
-    if (!pattern) continue;
-    if (values.empty() || values.back().first != name.value) values.emplace_back(name.value, 0);
-    values.back().second.push_back(std::move(*pattern));
+    auto patterns = CompileNamePattern(text, budget, reporter);
+    if (!patterns) continue;
+    if (values.empty() || values.back().first != name.value) {
+      values.emplace_back(name.value, std::vector<NamePattern>());
+    }
+    std::ranges::move(*patterns, std::back_inserter(values.back().second));
   }
   return values;
 }

@@ -26,7 +26,7 @@ bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
     return false;
   }
   if (source.text.starts_with(kByteOrderMark)) source.text.erase(0, kByteOrderMark.size());
-  TomlText text = ReadToml(source, reporter);
+  TomlDocument text = ReadToml(source, reporter);
   diagnostics.AddSource(std::move(source.name), std::move(source.text));
   std::ranges::move(text.table.entries, std::back_inserter(document.entries));
   return text.is_complete;

@@ -93,16 +93,18 @@ std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, Pat
   return globs;
 }
 
-std::optional<NamePattern> CompileNamePattern(const Text& text, PatternBudget& budget,
-                                              Reporter& reporter) {
-  auto pattern = NamePattern::Compile(text.value);
-  if (!pattern) {
-    reporter.Report(Code::kBadPattern, text.At(pattern.error().offset), pattern.error().message,
+std::optional<std::vector<NamePattern>> CompileNamePattern(const Text& text, PatternBudget& budget,
+                                                           Reporter& reporter) {
+  auto patterns = CompileAlternatives(text.value);
+  if (!patterns) {
+    reporter.Report(Code::kBadPattern, text.At(patterns.error().offset), patterns.error().message,
                     "supported: *, ?, [a-z] and {a,b}; a backslash escapes the next character");
     return std::nullopt;
   }
-  if (!Take(pattern->size(), pattern->memory(), text, budget, reporter)) return std::nullopt;
-  return std::move(*pattern);
+  std::size_t bytes = 0;
+  for (const NamePattern& pattern : *patterns) bytes += sizeof pattern + pattern.text().size();
+  if (!Take(0, bytes, text, budget, reporter)) return std::nullopt;
+  return std::move(*patterns);
 }
 
 std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter) {

@@ -12,8 +12,8 @@
 
 namespace patchbay {
 
-/// The number of patterns that the input can still have, counted after brace expansion because they
-/// are compared with each other, and the bytes of memory that they can need.
+/// The number of patterns of paths that the input can still have, counted after brace expansion
+/// because they are compared with each other, and the bytes of memory that all patterns can need.
 struct PatternBudget {
   std::size_t patterns = 20'000;
   std::size_t bytes = std::size_t{48} << 20;
@@ -23,8 +23,8 @@ struct PatternBudget {
 /// other texts. Report what is invalid, or more than the budget has, and return none then.
 std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, PatternBudget& budget,
                                               Reporter& reporter);
-std::optional<NamePattern> CompileNamePattern(const Text& text, PatternBudget& budget,
-                                              Reporter& reporter);
+std::optional<std::vector<NamePattern>> CompileNamePattern(const Text& text, PatternBudget& budget,
+                                                           Reporter& reporter);
 std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter);
 std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& budget,
                                               Reporter& reporter);

@@ -268,7 +268,7 @@ std::string_view TextBeforeTableOf(int line, std::string_view text) {
 
 }  // namespace
 
-TomlText ReadToml(const SourceFile& source, Reporter& reporter) {
+TomlDocument ReadToml(const SourceFile& source, Reporter& reporter) {
   auto table = Parse(source.name, source.text);
   if (table) return {std::move(*table), true};
   const SyntaxProblem& problem = table.error();

@@ -6,7 +6,7 @@
 
 namespace patchbay {
 
-struct TomlText {
+struct TomlDocument {
   TomlTable table;
   bool is_complete = false;  ///< whether the whole text is valid
 };
@@ -14,6 +14,6 @@ struct TomlText {
 /// Parses a TOML 1.0 document. If the text is invalid, reports the first error (kSyntax) and
 /// returns the top-level tables before the one that has it. The text can contain any bytes. Omits
 /// values that are nested deeper than any key of the configuration.
-TomlText ReadToml(const SourceFile& source, Reporter& reporter);
+TomlDocument ReadToml(const SourceFile& source, Reporter& reporter);
 
 }  // namespace patchbay

@@ -7,6 +7,7 @@
 #include "config/validate.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -138,12 +139,14 @@ DaemonSpec CompileDaemon(const Section& daemon, Reporter& reporter) {
 }
 
 /// Reports a byte that no name of a node has, outside of what is special in a pattern.
-void CheckNodeName(const Text& text, const NamePattern& pattern, Reporter& reporter) {
+void CheckNodeName(const Text& text, const std::vector<NamePattern>& patterns, Reporter& reporter) {
   constexpr std::string_view kNameOrPattern = "abcdefghijklmnopqrstuvwxyz0123456789-.*?[]!^{},\\";
   const std::string_view value = text.value;
   const auto at = value.find_first_not_of(kNameOrPattern, value.starts_with('!') ? 1 : 0);
-  if (at == std::string_view::npos && (!pattern.literal() || IsDnsSubdomain(pattern.text())))
-    return;
+  const bool are_names = std::ranges::all_of(patterns, [](const NamePattern& pattern) {
+    return !pattern.literal() || IsDnsSubdomain(pattern.text());
+  });
+  if (at == std::string_view::npos && are_names) return;
   reporter.Report(
       Code::kBadPattern, text.At(at == std::string_view::npos ? 0 : at),
       Format("no node can have the name \"{}\"", value.substr(0, 100)),
@@ -160,10 +163,11 @@ void CompileOnNodes(const Section& resource, PatternBudget& budget, Reporter& re
       name.value.erase(0, 1);
       if (name.inset >= 0) ++name.inset;
     }
-    auto pattern = CompileNamePattern(name, budget, reporter);
-    if (!pattern) continue;
-    CheckNodeName(text, *pattern, reporter);
-    (excludes ? spec.on_nodes.except : spec.on_nodes.only).push_back(std::move(*pattern));
+    auto patterns = CompileNamePattern(name, budget, reporter);
+    if (!patterns) continue;
+    CheckNodeName(text, *patterns, reporter);
+    std::ranges::move(*patterns,
+                      std::back_inserter(excludes ? spec.on_nodes.except : spec.on_nodes.only));
   }
 }
 

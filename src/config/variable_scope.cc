@@ -108,9 +108,9 @@ Scope DeviceScope(std::span<const MatchSpec> matches, bool complete) {
 
 Scope IdentityScope(const MatchSpec& match) {
   Scope scope{SuppliedBy(match), true, {&match}};
-  const bool is_counted = std::holds_alternative<CountSource>(match.source);
-  Withhold(scope, is_counted ? kLateOfCount : kLateVariables,
-           "is not available in the ID of a device");
+  std::span<const std::string_view> late = kLateVariables;
+  if (std::holds_alternative<CountSource>(match.source)) late = kLateOfCount;
+  Withhold(scope, late, "is not available in the ID of a device");
   return scope;
 }
 

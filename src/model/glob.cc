@@ -1,5 +1,5 @@
 // A glob is compiled in three steps: braces are expanded into alternatives, each alternative is
-// split into components, and each component becomes a NamePattern, now without braces, or "**".
+// split into components, and each component becomes a NamePattern or "**".
 // Matching simulates a nondeterministic automaton over the components, so that its time is linear
 // in the path for any number of "**".
 
@@ -87,7 +87,10 @@ bool ExpandBraces(std::string_view text, std::size_t& left, std::vector<std::str
 }
 
 /// Expands all braces.
-Parsed<std::vector<std::string>> Alternatives(std::string_view pattern) {
+Parsed<std::vector<std::string>> ExpandAll(std::string_view pattern) {
+  if (pattern.size() > kMaxPattern) {
+    return Malformed(kMaxPattern, Format("the pattern is longer than {} bytes", kMaxPattern));
+  }
   for (std::size_t i = 0, depth = 0; i < pattern.size(); ++i) {
     if (pattern[i] == '\\') {
       ++i;
@@ -174,13 +177,6 @@ std::string CommonDirectory(std::string_view a, std::string_view b) {
 }  // namespace
 
 Parsed<NamePattern> NamePattern::Compile(std::string_view pattern) {
-  if (pattern.size() > kMaxPattern) {
-    return Malformed(kMaxPattern, Format("the pattern is longer than {} bytes", kMaxPattern));
-  }
-  if (FirstOutsideEscapes(pattern, '{') != std::string_view::npos ||
-      FirstOutsideEscapes(pattern, '}') != std::string_view::npos) {
-    return CompileAlternatives(pattern);
-  }
   NamePattern compiled;
   std::string unescaped;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -207,30 +203,25 @@ Parsed<NamePattern> NamePattern::Compile(std::string_view pattern) {
   return compiled;
 }
 
-Parsed<NamePattern> NamePattern::CompileAlternatives(std::string_view pattern) {
-  const auto expanded = Alternatives(pattern);
-  if (!expanded) return tl::unexpected(expanded.error());
-  NamePattern compiled;
-  compiled.text_ = pattern;
-  compiled.literal_ = false;
-  for (const std::string& alternative : *expanded) {
-    auto one = Compile(alternative);
-    if (!one) return Malformed(0, std::move(one).error().message);
-    compiled.alternatives_.push_back(*std::move(one));
-  }
-  return compiled;
-}
-
-std::size_t NamePattern::memory() const {
-  std::size_t bytes = sizeof *this + text_.size();
-  for (const NamePattern& alternative : alternatives_) bytes += alternative.memory();
-  return bytes;
-}
-
 bool NamePattern::Matches(const std::string& name) const {
-  if (!alternatives_.empty()) return MatchesAny(alternatives_, name);
   if (literal_) return name == text_;
   return fnmatch(text_.c_str(), name.c_str(), FNM_PERIOD) == 0;
+}
+
+Parsed<std::vector<NamePattern>> CompileAlternatives(std::string_view pattern) {
+  const auto expanded = ExpandAll(pattern);
+  if (!expanded) return tl::unexpected(expanded.error());
+  std::vector<NamePattern> alternatives;
+  for (const std::string& alternative : *expanded) {
+    auto one = NamePattern::Compile(alternative);
+    if (!one) {
+      // The offset is exact if the pattern has no braces.
+      const std::size_t offset = alternative == pattern ? one.error().offset : 0;
+      return Malformed(offset, std::move(one).error().message);
+    }
+    alternatives.push_back(*std::move(one));
+  }
+  return alternatives;
 }
 
 bool MatchesAny(const std::vector<NamePattern>& patterns, const std::string& name) {
@@ -240,13 +231,10 @@ bool MatchesAny(const std::vector<NamePattern>& patterns, const std::string& nam
 
 Parsed<Glob> Glob::Compile(std::string_view pattern) {
   if (!pattern.starts_with('/')) return Malformed(0, "a path pattern must start with \"/\"");
-  if (pattern.size() > kMaxPattern) {
-    return Malformed(kMaxPattern, Format("the pattern is longer than {} bytes", kMaxPattern));
-  }
   if (const auto nul = pattern.find('\0'); nul != std::string_view::npos) {
     return Malformed(nul, "a path cannot contain a NUL byte");
   }
-  const auto expanded = Alternatives(pattern);
+  const auto expanded = ExpandAll(pattern);
   if (!expanded) return tl::unexpected(expanded.error());
 
   Glob glob;

@@ -8,37 +8,32 @@
 
 namespace patchbay {
 
-/// A pattern for one name: `*`, `?`, `[a-z]`, `[!a-z]`, and `{a,b}` for alternatives, which can be
-/// nested; a backslash escapes the next character. As in a shell, a wildcard does not match a
-/// leading dot. Matches bytes, not characters.
+/// A pattern for one name: `*`, `?`, `[a-z]` and `[!a-z]`; a backslash escapes the next character.
+/// As in a shell, a wildcard does not match a leading dot. Matches bytes, not characters.
 class NamePattern {
  public:
-  /// Fails with the offset of the error: a bracket or brace that is not closed, or alternatives
-  /// beyond the limits of Glob.
   static Parsed<NamePattern> Compile(std::string_view pattern);
 
   bool Matches(const std::string& name) const;
   /// Returns whether the pattern has no wildcards, so that it matches only text().
   bool literal() const { return literal_; }
   const std::string& text() const { return text_; }
-  /// The number of alternatives, and the memory that they need in bytes.
-  std::size_t size() const { return alternatives_.empty() ? 1 : alternatives_.size(); }
-  std::size_t memory() const;
   bool operator==(const NamePattern&) const = default;
 
  private:
-  static Parsed<NamePattern> CompileAlternatives(std::string_view pattern);
-
   std::string text_;  ///< the pattern, or the unescaped name if it is literal
   bool literal_ = true;
-  std::vector<NamePattern> alternatives_;  ///< what braces expand to; empty without braces
 };
+
+/// Compiles a pattern in which `{a,b}` contains alternatives, which can be nested: one pattern for
+/// each. Fails with the offset of the error, or beyond the limits of Glob.
+Parsed<std::vector<NamePattern>> CompileAlternatives(std::string_view pattern);
 
 /// Returns whether any of the patterns matches.
 bool MatchesAny(const std::vector<NamePattern>& patterns, const std::string& name);
 
-/// A pattern for a whole absolute path: a NamePattern for each component, and `**` for any number
-/// of directories. Alternatives can contain slashes.
+/// A pattern for a whole absolute path: a NamePattern for each component, `**` for any number of
+/// directories, and `{a,b}` for alternatives, which can contain slashes and can be nested.
 class Glob {
  public:
   /// One component of a path; `any_depth` is `**`.

@@ -375,7 +375,7 @@ inline std::vector<Sample> BadSamples() {
       {Env("A = '{0}'"), "6:7 bad-template", "positions", ""},
       {Env("A = \"x\\u0000\""), "6:5 bad-template", "NUL", ""},
       {Env("A = '" + std::string(4097, 'x') + "'"), "6:5 bad-template", "longer", ""},
-      {WithMatch("path = '/dev/x*'\nid = ''"), "5:6 bad-template", "empty", ""},
+      {WithMatch("path = '/dev/x*'\nid = ''"), "5:6 bad-value", "must not be empty", ""},
       {Env("A = 'x{pth}'"), "6:8 unknown-variable", "\"pth\"", "`path`"},
       {Env("A = '{card}'"), "6:7 unknown-variable", "", "`real_path`"},
       {Resource("[resource.env]\nA = '{n}'", "regex = '/dev/x(\\d+)'"), "6:7 unknown-variable", "",

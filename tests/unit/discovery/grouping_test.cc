@@ -137,10 +137,11 @@ class SysfsGroupingTest : public testing::Test {
   }
 
   /// A drive with a block node and its SCSI generic node.
-  void Drive(const std::string& host, const std::string& address, int number) {
+  void Drive(const std::string& host, const std::string& address, int number,
+             const std::string& bus = "scsi") {
     const std::string device = kController + "/" + host + "/" + address;
     const std::string n = std::to_string(number);
-    sysfs_.Device(device, {.subsystem = "scsi", .driver = "sr"});
+    sysfs_.Device(device, {.subsystem = bus, .driver = "sr"});
     sysfs_.Device(device + "/block/sr" + n, {.subsystem = "block", .number = "11:" + n});
     sysfs_.Device(device + "/scsi_generic/sg" + n,
                   {.subsystem = "scsi_generic", .number = "21:" + n});
@@ -179,7 +180,7 @@ TEST_F(SysfsGroupingTest, NodesOfOneParentAreOneDevice) {
 
 TEST_F(SysfsGroupingTest, ParentsOfOneNameStayTwoDevices) {
   Drive("host1", "0:0", 0);
-  Drive("host2", "0:0", 1);
+  Drive("host2", "0:0", 1, "ata");
   const Discovery found = Find({"/dev/sr*", "/dev/sg*"}, "parent");
   EXPECT_THAT(found.devices, IsEmpty());
   EXPECT_THAT(Rejected(found.rejected),

@@ -330,7 +330,7 @@ TEST_F(SysfsSourcesTest, NetworkInterfaceHasVariablesButNoNode) {
                    .uevent = {{"INTERFACE", name}}});
   }
   UdevPattern can = Subsystem("net");
-  can.attributes = {{"type", Name("280")}};
+  can.attributes = {{"type", {Name("280")}}};
   const Discovery found = Find(Udev(can));
   EXPECT_THAT(Ids(found), ElementsAre("can0", "can1"));
   EXPECT_THAT(found.devices[1].nodes, IsEmpty());
@@ -340,13 +340,13 @@ TEST_F(SysfsSourcesTest, NetworkInterfaceHasVariablesButNoNode) {
 TEST_F(SysfsSourcesTest, UdevConditionsIncludeParents) {
   UdevPattern udev = Subsystem("tty");
   udev.drivers = {Name("ftdi*")};
-  udev.properties = {{"ID_MODEL", Name("FT2*")}};
-  udev.attributes = {{"idVendor", Name("0403")}, {"idProduct", Name("60*")}};
+  udev.properties = {{"ID_MODEL", {Name("FT2*")}}};
+  udev.attributes = {{"idVendor", {Name("0403")}}, {"idProduct", {Name("60*")}}};
   const Discovery found = Find(Udev(udev));
   EXPECT_THAT(Ids(found), ElementsAre("0403:6001-A9007YHT-if00", "0403:6001@1-1.2-if00"));
   EXPECT_THAT(Paths(found), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
 
-  udev.attributes = {{"idVendor", Name("0403")}, {"bInterfaceNumber", Name("00")}};
+  udev.attributes = {{"idVendor", {Name("0403")}}, {"bInterfaceNumber", {Name("00")}}};
   EXPECT_THAT(Find(Udev(udev)).devices, IsEmpty()) << "as with ATTRS, all of one parent";
 }
 
@@ -563,7 +563,7 @@ TEST_F(SysfsSourcesTest, HintsHowToListOnlyParents) {
       "2 devices have the ID \"1d50:606f-CAND-if00\"; hci0:64 is a child of hci0; to list only "
       "the parents, add properties = { DEVTYPE = \"host\" } to udev");
   UdevPattern hosts = Subsystem("bluetooth");
-  hosts.properties.emplace_back("DEVTYPE", NamePattern::Compile("host").value());
+  hosts.properties = {{"DEVTYPE", {Name("host")}}};
   EXPECT_THAT(Ids(Find(Udev(hosts))), ElementsAre("1d50:606f-CAND-if00"));
 }
 
