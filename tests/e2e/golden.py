@@ -1,7 +1,8 @@
 """Compares what a configuration finds and allocates on another host with a golden file.
 
-NAME.toml describes the host (see host_tree.py) and the allocations, and NAME.golden is the result. The tests that
-use this module have an option --write, which updates the golden files.
+NAME.toml describes the host (see host_tree.py), and has the list `allocate` and perhaps the name of the `node` and
+`probe = true`, which probes the devices. NAME.golden is the result. The tests that use this module have an option
+--write, which updates the golden files.
 """
 
 import difflib
@@ -59,25 +60,28 @@ class OnAnotherHost(support.TestCase):
         super().setUp()
 
     def host(self, tree_file):
-        """Creates a host. Returns its root and the allocations of its file."""
+        """Creates a host. Returns its root and the other keys of its file."""
         root = self.dir / tree_file.stem
         more = host_tree.make(tree_file, root)
-        self.assertLessEqual(more.keys(), {"allocate"}, tree_file)
-        return str(root), more.get("allocate", [])
+        self.assertLessEqual(more.keys(), {"allocate", "node", "probe"}, tree_file)
+        return str(root), more
 
-    def devices(self, example, root):
-        ran = run("devices", "-o", "json", "-c", str(example), "--host-root", root)
-        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+    def devices(self, example, root, node=None, probe=False):
+        ran = run("devices", *["--probe"] * probe, "-o", "json", "-c", str(example), "--host-root", root,
+                  NODE_NAME=node)
+        self.assertEqual(ran.stderr, "")
+        self.assertIn(ran.returncode, (0, 1) if probe else (0,))
         return json.loads(ran.stdout)
 
-    def answer(self, config, root, allocations):
+    def answer(self, config, root, host):
         """The golden file of a configuration that finds all its resources on the host."""
-        document = self.devices(config, root)
+        node = host.get("node")
+        document = self.devices(config, root, node, host.get("probe", False))
         lines, granted = ["patchbay devices", *listing(document)], set()
-        for words in allocations:
+        for words in host.get("allocate", []):
             lines += ["", f"patchbay allocate {words}"]
             ran = run("allocate", *words.split(), "-o", "json", "-c", str(config),
-                      "--host-root", root)
+                      "--host-root", root, NODE_NAME=node)
             if ran.returncode == 0:
                 lines += container(json.loads(ran.stdout))
                 granted.add(words.split()[0])
