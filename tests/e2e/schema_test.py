@@ -37,7 +37,6 @@ UNSEEN = [
     ("bad-path", r"host_path = '/dev/{(usb_serial|id)}'", "the origin of a variable depends on the matches"),
     ("bad-path", r"'/\./sys/|'/proc/", "a pattern cannot describe normalized paths and the exceptions below /proc"),
     ("matches-nothing", "exclude = ", "a schema cannot evaluate a glob"),
-    ("matches-nothing", "'/dev/dri'", "whether a directory is wanted depends on the type"),
     ("matches-nothing", "usb_port = |pci_address = ", "a pattern cannot describe which globs are names"),
     ("matches-nothing", r"'/dev//x|/\\\.\\\./", "a schema cannot evaluate a regular expression"),
     ("matches-nothing", "subsystem = 'net'", "a schema cannot determine which subsystems have nodes"),
