@@ -264,26 +264,10 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
   AddConfigOptions(app, name, arguments);
 }
 
-/// Returns the text with long arguments of the command line, or the values in them, truncated.
-std::string WithShortArguments(std::string text, std::span<const char* const> argv) {
-  constexpr std::size_t kMaxShown = 200;
-  for (const std::string_view argument : argv) {
-    for (const auto begin : {std::size_t{0}, argument.find('=') + 1}) {
-      const std::string_view value = argument.substr(begin);
-      if (value.size() <= kMaxShown) continue;
-      const std::string shown = Truncate(value, kMaxShown);
-      for (auto at = text.find(value); at != std::string::npos;
-           at = text.find(value, at + shown.size())) {
-        text.replace(at, value.size(), shown);
-      }
-    }
-  }
-  return text;
-}
-
-ExitCode ReportMisuse(const std::string& text, std::string_view command,
-                      std::span<const char* const> argv, Streams streams) {
-  streams.err << Printable(WithShortArguments(text, argv))
+/// Reports an error, which can repeat a long argument.
+ExitCode ReportMisuse(const std::string& text, std::string_view command, Streams streams) {
+  constexpr std::size_t kMaxShown = 600;
+  streams.err << Printable(Truncate(text, kMaxShown))
               << Format("\nRun `patchbay {}--help` for more information.\n",
                         command.empty() ? "" : Format("{} ", command));
   return kUsage;
@@ -297,7 +281,7 @@ bool NamesNoCommand(std::span<const char* const> argv, Streams streams) {
   std::vector<std::string_view> names;
   for (const Command& command : Commands()) names.push_back(command.name);
   if (std::find(names.begin(), names.end(), word) != names.end()) return false;
-  ReportMisuse(CommandErrorText(word, names), "", argv, streams);
+  ReportMisuse(CommandErrorText(word, names), "", streams);
   return true;
 }
 
@@ -377,7 +361,7 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
     const bool lacks_resource = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
                                 command->get_name() == "allocate" && command->remaining().empty();
     if (lacks_resource) text += HintOnResources(arguments.config);
-    return ReportMisuse(text, command == &app ? "" : command->get_name(), words, streams);
+    return ReportMisuse(text, command == &app ? "" : command->get_name(), streams);
   }
   command = app.get_subcommands().front();
   const CLI::Option* config = command->get_option_no_throw("--config");
@@ -385,7 +369,7 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
   std::string problem = EmptyValueText(*command);
   if (problem.empty()) problem = ArgumentErrorText(arguments);
   if (!problem.empty()) {
-    return ReportMisuse(problem, arguments.command, words, streams);
+    return ReportMisuse(problem, arguments.command, streams);
   }
   return arguments;
 }

@@ -108,7 +108,7 @@ std::string ProblemsText(const Inspections& inspections, bool colored) {
   std::vector<std::vector<std::string>> rejected = {{"RESOURCE", "REJECTED", "REASON"}};
   std::vector<std::vector<std::string>> mounts = {{"RESOURCE", "MISSING MOUNT", "REASON"}};
   std::vector<std::vector<std::string>> excludes = {{"RESOURCE", "EXCLUDE", "REASON"}};
-  for (const auto& [snapshot, reports, hints] : inspections) {
+  for (const auto& [snapshot, reports] : inspections) {
     const std::string& name = snapshot->spec->name;
     for (const UnusedExclude& exclude : snapshot->unused_excludes) {
       excludes.push_back({name, exclude.glob, std::string(UnusedExclude::kReason)});
@@ -157,7 +157,7 @@ std::string RenderText(const Inspections& inspections, bool colored) {
   std::vector<std::vector<std::string>> devices = {
       {"RESOURCE", "DEVICE", "UNITS", "HEALTH", "NUMA", "PATH"}};
   bool any_numa_node = false;
-  for (const auto& [snapshot, reports, hints] : inspections) {
+  for (const auto& [snapshot, reports] : inspections) {
     const std::string& name = snapshot->spec->name;
     if (snapshot->devices.empty()) devices.push_back({name, "(none)"});
     for (const ListedDevice& listed : snapshot->devices) {

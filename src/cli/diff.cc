@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// The effect of a reload. A rejected one has none.
-struct Outlook {
+struct ReloadEffect {
   std::string_view refused;  ///< the reason; empty if the reload would be accepted
   ReloadPlan plan;
   /// Why pods that use the resource must be drained before the reload, by resource.
@@ -88,39 +88,39 @@ std::string WhyDrain(const ResourceStep& step, const ResourceSpecs& from, const 
   return moves ? "devices can change between resources" : "";
 }
 
-Outlook OutlookFor(const Model& from, const Model& to) {
+ReloadEffect EffectOf(const Model& from, const Model& to) {
   const std::string node = NodeName();
   const ResourceSpecs old = ResourcesFor(from, node);
   if (const auto why = WhyRefused(old, to)) return {*why, {}};
   const ResourceSpecs now = ResourcesFor(to, node);
-  Outlook outlook{"", PlanReload(from.daemon, old, to.daemon, now)};
+  ReloadEffect effect{"", PlanReload(from.daemon, old, to.daemon, now)};
   for (const ResourceSpecs* specs : {&old, &now}) {
     for (const auto& spec : *specs) {
-      if (spec->api == Api::kDra) outlook.dra.insert(spec->name);
+      if (spec->api == Api::kDra) effect.dra.insert(spec->name);
     }
   }
-  for (const ResourceStep& step : outlook.plan.resources) {
+  for (const ResourceStep& step : effect.plan.resources) {
     if (std::string why = WhyDrain(step, old, now); !why.empty()) {
-      outlook.drains.emplace(step.resource, std::move(why));
+      effect.drains.emplace(step.resource, std::move(why));
     }
   }
-  return outlook;
+  return effect;
 }
 
-Json OutlookJson(const Outlook& outlook) {
-  const ReloadPlan& plan = outlook.plan;
+Json EffectJson(const ReloadEffect& effect) {
+  const ReloadPlan& plan = effect.plan;
   Json resources = Json::array(), daemon = Json::array();
   for (const ResourceStep& step : plan.resources) {
-    const auto drain = outlook.drains.find(step.resource);
+    const auto drain = effect.drains.find(step.resource);
     resources.push_back({{"name", step.resource},
                          {"impact", Name(step.impact)},
                          {"keys", step.keys},
-                         {"drain", drain == outlook.drains.end() ? "" : drain->second}});
+                         {"drain", drain == effect.drains.end() ? "" : drain->second}});
   }
   for (const DaemonStep& step : plan.daemon) {
     daemon.push_back({{"key", step.key}, {"live", step.is_live}});
   }
-  return {{"refused", outlook.refused},
+  return {{"refused", effect.refused},
           {"resources", std::move(resources)},
           {"daemon", std::move(daemon)}};
 }
@@ -156,20 +156,20 @@ std::string_view MeaningOf(ChangeImpact impact, bool must_drain, bool is_dra) {
 }
 
 /// Returns a line for each resource whose pods must be drained.
-std::string DrainText(const Outlook& outlook, bool colored) {
+std::string DrainText(const ReloadEffect& effect, bool colored) {
   std::string text;
-  for (const auto& [resource, why] : outlook.drains) {
+  for (const auto& [resource, why] : effect.drains) {
     text += Format("{} {}: {}; drain the pods that use them before the reload\n",
                    Paint("drain:", Color::kYellow, colored), resource, why);
   }
   return text;
 }
 
-std::string RenderText(const Outlook& outlook, bool colored) {
-  if (!outlook.refused.empty()) {
-    return Format("a running patchbay rejects it: {}\n", outlook.refused);
+std::string RenderText(const ReloadEffect& effect, bool colored) {
+  if (!effect.refused.empty()) {
+    return Format("a running patchbay rejects it: {}\n", effect.refused);
   }
-  const ReloadPlan& plan = outlook.plan;
+  const ReloadPlan& plan = effect.plan;
   std::vector<std::vector<std::string>> rows = {{"RESOURCE", "IMPACT", "KEYS", "MEANING"}};
   std::size_t unchanged = 0;
   for (const ResourceStep& step : plan.resources) {
@@ -178,14 +178,14 @@ std::string RenderText(const Outlook& outlook, bool colored) {
       continue;
     }
     const std::string keys = Format("{}", fmt::join(step.keys, ", "));
-    const auto meaning = MeaningOf(step.impact, outlook.drains.contains(step.resource),
-                                   outlook.dra.contains(step.resource));
+    const auto meaning = MeaningOf(step.impact, effect.drains.contains(step.resource),
+                                   effect.dra.contains(step.resource));
     rows.push_back({step.resource, std::string(Name(step.impact)), keys.empty() ? "-" : keys,
                     std::string(meaning)});
   }
   std::string text = rows.size() > 1 ? RenderTable(rows, colored) : "";
   if (unchanged > 0) text += Format("{} unchanged\n", unchanged);
-  text += DrainText(outlook, colored);
+  text += DrainText(effect, colored);
   for (const DaemonStep& step : plan.daemon) {
     text += Format("[daemon] {}: {}\n", step.key,
                    step.is_live ? "takes effect on reload" : "needs a restart of Patchbay");
@@ -211,10 +211,10 @@ int RunDiff(const Arguments& arguments, Streams streams) {
     models[i] = std::move(loaded.model);
   }
   if (!models[0] || !models[1]) return kFailed;
-  const Outlook outlook = OutlookFor(*models[0], *models[1]);
+  const ReloadEffect effect = EffectOf(*models[0], *models[1]);
   streams.out << (arguments.output == Output::kTable
-                      ? RenderText(outlook, streams.colors_out)
-                      : ObjectText(OutlookJson(outlook), arguments.output));
+                      ? RenderText(effect, streams.colors_out)
+                      : ObjectText(EffectJson(effect), arguments.output));
   streams.err << LeftOutOf(*models[0], *models[1]);
   return kOk;
 }

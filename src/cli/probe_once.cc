@@ -1,6 +1,7 @@
 #include "cli/probe_once.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/escape.h"
 #include "base/format.h"
@@ -18,25 +19,20 @@ std::string TookText(std::chrono::nanoseconds took) {
 }
 
 /// Returns whether the reason contains every line of the output.
-bool HasAllOf(const std::string& reason, std::string_view output) {
-  while (!output.empty()) {
-    const auto end = output.find('\n');
-    if (reason.find(Printable(output.substr(0, end))) == std::string::npos) return false;
-    output.remove_prefix(end == std::string_view::npos ? output.size() : end + 1);
+bool HasAllOf(const std::string& reason, const std::string& output) {
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    if (reason.find(Printable(line)) == std::string::npos) return false;
   }
   return true;
 }
 
 /// Formats the lines of an output below a heading, with terminal escapes.
-std::string OutputText(const std::string& heading, std::string_view output) {
+std::string OutputText(const std::string& heading, const std::string& output) {
   std::string text = Format("\n{}\n", Printable(heading));
-  if (output.ends_with('\n')) output.remove_suffix(1);
-  while (true) {
-    const auto end = output.find('\n');
-    text += Format("  {}\n", Printable(output.substr(0, end)));
-    if (end == std::string_view::npos) return text;
-    output.remove_prefix(end + 1);
-  }
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) text += Format("  {}\n", Printable(line));
+  return text;
 }
 
 }  // namespace

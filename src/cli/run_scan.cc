@@ -1,7 +1,6 @@
 // Each resource is scanned into an inventory that is discarded afterwards, so that the code of the
 // daemon decides which devices are listed, rejected or unhealthy. As in the daemon, a scan receives
-// the exclusive resources that have precedence, because they may own nodes. Hints are collected
-// together with the scan, because the host may change after it.
+// the exclusive resources that have precedence, because they may own nodes.
 
 #include "cli/run_scan.h"
 
@@ -10,83 +9,10 @@
 #include "base/diagnostics.h"
 #include "base/escape.h"
 #include "base/format.h"
-#include "cli/access_hints.h"
 #include "inventory/inventory.h"
 #include "model/hidden_resources.h"
 
 namespace patchbay {
-namespace {
-
-bool AsksForProperties(const MatchSpec& match) {
-  const auto* udev = std::get_if<UdevPattern>(&match.source);
-  return (udev != nullptr && !udev->properties.empty()) ||
-         (match.conditions.udev && !match.conditions.udev->properties.empty());
-}
-
-/// Adds the missing udev database to the reports of the matches that need it. A scan treats a
-/// missing database as an empty one, so nothing else would report it.
-void ReportDatabase(const HostRoot& host, const Snapshot& snapshot,
-                    std::vector<MatchReport>& reports) {
-  const std::string place = "/run/udev/data";
-  const auto database = host.List(place, [](const std::string&) { return false; });
-  if (database) return;
-  const bool lacks_variables =
-      std::any_of(snapshot.rejected.begin(), snapshot.rejected.end(),
-                  [](const Rejection& r) { return r.reason == RejectReason::kMissingVariable; });
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    const MatchSpec& match = snapshot.spec->matches[i];
-    if ((AsksForProperties(match) && reports[i].found.empty()) ||
-        (UsesSysfs(match) && lacks_variables)) {
-      reports[i].scanned.push_back({.place = place, .problem = database.error().message});
-    }
-  }
-}
-
-std::string FindHint(const HostRoot& host, const MatchReport::ScannedPlace& look) {
-  const bool is_empty = look.at == MatchReport::ScannedPlace::At::kNames && look.seen == 0;
-  // An empty /sys counts as missing, hence /sys/dev.
-  if (!look.problem.empty()) {
-    return AccessHint(CheckAccess(host, look.place == "/sys" ? "/sys/dev" : look.place), host);
-  }
-  if (!is_empty) return "";
-  const auto directory = host.Resolve(look.place);
-  return directory ? AccessHint({Barrier::kMissing, directory->path}, host) : "";
-}
-
-/// Returns names in a directory that are similar to a pattern that matches none of them.
-std::string FindNames(const HostRoot& host, const MatchReport::ScannedPlace& look) {
-  const bool fits_none = look.at == MatchReport::ScannedPlace::At::kNames && look.problem.empty() &&
-                         look.seen > 0 && look.matched == 0;
-  if (!fits_none) return "";
-  const auto entries = host.List(look.place, [](const std::string&) { return true; });
-  if (!entries) return "";
-  const auto names = NamesLike(look.pattern, *entries);
-  std::string place = look.place;
-  if (place.size() > 1 && place.ends_with('/')) place.pop_back();
-  return names.empty() ? "" : Format("{} has {}", place, fmt::join(names, ", "));
-}
-
-std::map<std::string, std::string> FindHints(const HostRoot& host,
-                                             const std::vector<MatchReport>& reports) {
-  std::map<std::string, std::string> hints;
-  for (const MatchReport& report : reports) {
-    for (const MatchReport::ScannedPlace& look : report.scanned) {
-      if (std::string names = FindNames(host, look); !names.empty()) {
-        hints[look.place + "/" + look.pattern] = names;
-      }
-      if (hints.contains(look.place)) continue;
-      if (std::string hint = FindHint(host, look); !hint.empty()) hints[look.place] = hint;
-    }
-    for (const MatchReport::Drop& drop : report.drops) {
-      if (drop.reason != DropReason::kMissing) continue;
-      const std::string& path = drop.paths.front();
-      hints[path] = AccessHint(CheckAccess(host, path), host);
-    }
-  }
-  return hints;
-}
-
-}  // namespace
 
 Status CheckResourceName(const Model& model, const std::string& resource) {
   std::vector<std::string_view> names;
@@ -132,7 +58,7 @@ Result<std::vector<Inspection>> RunScan(const Model& model, const InspectOptions
     if (!options.resource.empty() && spec->name != options.resource) continue;
     const ScanRequest request{.node_name = options.node_name,
                               .exclusive_above = ExclusiveResourcesAbove(*spec, specs),
-                              .wanted_path = options.path,
+                              .wanted = options.wanted,
                               .report = options.report,
                               .budget = budget};
     caches.push_back(request.cache);
@@ -141,19 +67,17 @@ Result<std::vector<Inspection>> RunScan(const Model& model, const InspectOptions
     Inventory inventory(spec, options.node_name);
     inventory.MergeScan(std::move(discovery), std::chrono::steady_clock::now());
     inventory.Publish();
-    if (options.report) ReportDatabase(host, *inventory.snapshot(), reports);
-    auto hints = FindHints(host, reports);
-    inspections.push_back({inventory.snapshot(), std::move(reports), std::move(hints)});
+    inspections.push_back({inventory.snapshot(), std::move(reports)});
   }
   return inspections;
 }
 
 std::string WhyUnhealthy(const Snapshot& snapshot) {
-  const auto sick =
-      std::find_if(snapshot.devices.begin(), snapshot.devices.end(),
-                   [](const ListedDevice& listed) { return listed.health != Health::kHealthy; });
-  if (sick == snapshot.devices.end()) return "";
-  return Format("the device \"{}\" is unhealthy: {}", sick->device->id, sick->reason);
+  const auto unhealthy = std::ranges::find_if(snapshot.devices, [](const ListedDevice& listed) {
+    return listed.health != Health::kHealthy;
+  });
+  if (unhealthy == snapshot.devices.end()) return "";
+  return Format("the device \"{}\" is unhealthy: {}", unhealthy->device->id, unhealthy->reason);
 }
 
 std::string NotesText(const Snapshot& snapshot, const std::vector<std::string>& ids) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,9 +14,6 @@ namespace patchbay {
 struct Inspection {
   std::shared_ptr<const Snapshot> snapshot;
   std::vector<MatchReport> reports;  ///< one for each match if a report was requested
-  /// Hints of two kinds: how to fix a place that is missing, empty or unreadable, by its path; and
-  /// names similar to a pattern without a match, by "PLACE/PATTERN".
-  std::map<std::string, std::string> hints = {};
 };
 
 /// The scope of RunScan.
@@ -25,7 +21,7 @@ struct InspectOptions {
   std::string node_name;      ///< of the Kubernetes node
   std::string resource = {};  ///< only this one; empty for all
   bool report = false;
-  std::string path = {};  ///< a path that a report must include, even if it is truncated
+  std::vector<std::string> wanted = {};  ///< see ScanRequest
 };
 
 /// Fails if the model does not have the resource. The error suggests a similar name or lists the

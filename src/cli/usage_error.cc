@@ -18,83 +18,51 @@
 namespace patchbay {
 namespace {
 
-/// A word that people type, and what they mean; an option may have a value.
-struct Synonym {
-  std::string_view typed;
+/// Words that people type, separated by spaces, and what they mean; an option may have a value.
+struct Synonyms {
   std::string_view meant;
+  std::string_view typed;
 };
 
-constexpr Synonym kCommandSynonyms[] = {
-    {"list", "devices"},
-    {"ls", "devices"},
-    {"get", "devices"},
-    {"show", "devices"},
-    {"device", "devices"},
-    {"discover", "devices"},
-    {"scan", "devices"},
-    {"status", "devices"},
-    {"resources", "devices"},
-    {"validate", "check"},
-    {"lint", "check"},
-    {"verify", "check"},
-    {"test", "check"},
-    {"vet", "check"},
-    {"describe", "explain"},
-    {"why", "explain"},
-    {"inspect", "explain"},
-    {"debug", "explain"},
-    {"start", "run"},
-    {"serve", "run"},
-    {"daemon", "run"},
-    {"demo", "try"},
-    {"simulate", "try"},
-    {"alloc", "allocate"},
-    {"render", "allocate"},
-    {"plan", "diff"},
-    {"compare", "diff"},
-    {"migrate", "convert"},
-    {"import", "convert"},
-    {"completions", "completion"},
-    {"complete", "completion"},
-    {"classes", "device-classes"},
-    {"deviceclasses", "device-classes"},
-    {"deviceclass", "device-classes"},
-    {"class", "device-classes"},
+constexpr Synonyms kCommandSynonyms[] = {
+    {"devices", "list ls get show device discover scan status resources"},
+    {"check", "validate lint verify test vet"},
+    {"explain", "describe why inspect debug"},
+    {"run", "start serve daemon"},
+    {"try", "demo simulate"},
+    {"allocate", "alloc render"},
+    {"diff", "plan compare"},
+    {"convert", "migrate import"},
+    {"completion", "completions complete"},
+    {"device-classes", "classes deviceclasses deviceclass class"},
 };
 
-/// An option that a command does not have means the first of these that it has.
-constexpr Synonym kOptionSynonyms[] = {
-    {"-f", "--config"},
-    {"--file", "--config"},
-    {"--filename", "--config"},
-    {"--conf", "--config"},
-    {"--config-file", "--config"},
-    {"--json", "--output json"},
-    {"--yaml", "--output yaml"},
-    {"--format", "--output"},
-    {"-v", "--log-level debug"},
-    {"--verbose", "--log-level debug"},
-    {"--debug", "--log-level debug"},
-    {"-q", "--log-level error"},
-    {"--quiet", "--log-level error"},
-    {"--port", "--listen"},
-    {"--address", "--listen"},
-    {"--root", "--host-root"},
-    {"--rootfs", "--host-root"},
-    {"-p", "--path"},
-    {"--device", "--path"},
-    {"--id", "--path"},
-    {"-n", "--count"},
-    {"--wait", "--wait-for-config"},
-    {"--werror", "--strict"},
-    {"--health", "--probe"},
+/// Only the options that a command has are meant.
+constexpr Synonyms kOptionSynonyms[] = {
+    {"--config", "-f --file --filename --conf --config-file"},
+    {"--output json", "--json"},
+    {"--output yaml", "--yaml"},
+    {"--output", "--format"},
+    {"--log-level debug", "-v --verbose --debug"},
+    {"--log-level error", "-q --quiet"},
+    {"--listen", "--port --address"},
+    {"--host-root", "--root --rootfs"},
+    {"--path", "-p --device --id"},
+    {"--count", "-n"},
+    {"--wait-for-config", "--wait"},
+    {"--strict", "--werror"},
+    {"--probe", "--health"},
 };
 
 /// Options in front of the command, which only the program itself has.
-constexpr Synonym kProgramSynonyms[] = {
-    {"-V", "--version"}, {"-v", "--version"}, {"-version", "--version"},
-    {"-help", "--help"}, {"-?", "--help"},
+constexpr Synonyms kProgramSynonyms[] = {
+    {"--version", "-V -v -version"},
+    {"--help", "-help -?"},
 };
+
+bool Includes(const Synonyms& synonyms, std::string_view word) {
+  return Format(" {} ", synonyms.typed).find(Format(" {} ", word)) != std::string::npos;
+}
 
 using Options = std::vector<const CLI::Option*>;
 
@@ -111,15 +79,6 @@ std::string NameOf(const CLI::Option& option) {
   return name;
 }
 
-std::string Join(const std::vector<std::string>& words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
-    text += words[i];
-  }
-  return text;
-}
-
 std::string WithUsage(const std::string& text, const CLI::App& command) {
   return Format("{}; usage: {}", text, UsageLine(command));
 }
@@ -128,10 +87,10 @@ std::string WithUsage(const std::string& text, const CLI::App& command) {
 std::string MeantOption(const CLI::App& command, std::string_view word) {
   const bool is_long = word.starts_with("--");
   const std::string_view typed = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
-  for (const Synonym& synonym : kOptionSynonyms) {
-    const std::string name(synonym.meant.substr(0, synonym.meant.find(' ')));
-    if (synonym.typed == typed && command.get_option_no_throw(name) != nullptr) {
-      return std::string(synonym.meant);
+  for (const Synonyms& synonyms : kOptionSynonyms) {
+    const std::string name(synonyms.meant.substr(0, synonyms.meant.find(' ')));
+    if (Includes(synonyms, typed) && command.get_option_no_throw(name) != nullptr) {
+      return std::string(synonyms.meant);
     }
   }
   if (!is_long) return "";
@@ -141,18 +100,6 @@ std::string MeantOption(const CLI::App& command, std::string_view word) {
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   return std::string(Nearest(typed, candidates));
-}
-
-/// Returns the other commands that have an option, as the end of a message, or "".
-std::string OtherCommandsText(const CLI::App& command, std::string_view word) {
-  const CLI::App* program = command.get_parent();
-  if (program == nullptr) return "";
-  const std::string name(word.substr(0, word.find('=')));
-  std::vector<std::string> commands;
-  for (const CLI::App* other : program->get_subcommands([](const CLI::App*) { return true; })) {
-    if (other->get_option_no_throw(name) != nullptr) commands.push_back(other->get_name());
-  }
-  return commands.empty() ? "" : Format(", which is an option of {}", Join(commands));
 }
 
 /// Returns the words that the command does not take. A second command is left over in the program
@@ -181,17 +128,17 @@ std::string ExtraText(const CLI::App& command) {
     const std::string text = Format("{} has no option {}", command.get_name(), word);
     const std::string meant = MeantOption(command, word);
     if (!meant.empty()) return Format("{}; did you mean `{}`?", text, meant);
-    return WithUsage(text + OtherCommandsText(command, word), command);
+    return WithUsage(text, command);
   }
   return WithUsage(Format("unexpected argument \"{}\"", words.empty() ? "" : words.front()),
                    command);
 }
 
-template <std::size_t N>
-std::string_view MeaningOf(std::string_view word, const Synonym (&synonyms)[N]) {
-  const auto* found = std::find_if(std::begin(synonyms), std::end(synonyms),
-                                   [&](const Synonym& s) { return s.typed == word; });
-  return found == std::end(synonyms) ? std::string_view() : found->meant;
+std::string_view MeaningOf(std::string_view word, std::span<const Synonyms> table) {
+  for (const Synonyms& synonyms : table) {
+    if (Includes(synonyms, word)) return synonyms.meant;
+  }
+  return "";
 }
 
 /// Returns the error of an argument that cannot be the name of a resource, or "".

@@ -6,7 +6,6 @@
 
 #include "base/ascii.h"
 #include "base/format.h"
-#include "model/spec.h"
 
 namespace patchbay {
 namespace {
@@ -42,19 +41,6 @@ std::optional<ForeignVariable> FindDollar(std::string_view text) {
   return std::nullopt;
 }
 
-/// Returns the first {name} of the text whose name is a variable of devices with nodes.
-std::optional<ForeignVariable> FindBraces(std::string_view text) {
-  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
-    const auto name = NameAt(text.substr(at + 1));
-    if (!text.substr(at + 1 + name.size()).starts_with('}')) continue;
-    const auto supplied = SuppliedBy(MatchSpec());
-    if (std::ranges::any_of(supplied, [&](const Variable& v) { return v.name == name; })) {
-      return ForeignVariable{at, name};
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter) {
@@ -70,17 +56,11 @@ void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& repor
 }
 
 void WarnOfVariableInGlob(const Text& text, Reporter& reporter) {
-  if (const auto found = FindDollar(text.value)) {
-    reporter.Report(Code::kForeignVariable, text.At(found->offset),
-                    Format("\"${}\" is not replaced by a value", found->name.substr(0, 100)),
-                    "a pattern has no variables; use * or ?");
-  } else if (const auto braces = FindBraces(text.value)) {
-    reporter.Report(Code::kForeignVariable, text.At(braces->offset),
-                    Format("\"{{{}}}\" is not a variable in a pattern, where braces contain "
-                           "alternatives",
-                           braces->name),
-                    "a pattern has no variables; use * or ?");
-  }
+  const auto found = FindDollar(text.value);
+  if (!found) return;
+  reporter.Report(Code::kForeignVariable, text.At(found->offset),
+                  Format("\"${}\" is not replaced by a value", found->name.substr(0, 100)),
+                  "a pattern has no variables; use * or ?");
 }
 
 bool LooksLikeYaml(std::string_view text) {

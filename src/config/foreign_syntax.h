@@ -15,7 +15,7 @@ namespace patchbay {
 /// The hint shows the variable of `scope` with this name, if there is one.
 void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter);
 
-/// Reports the same in a glob, and a variable in braces, which are alternatives there.
+/// Reports the same in a glob.
 void WarnOfVariableInGlob(const Text& text, Reporter& reporter);
 
 /// Returns whether a text is YAML, judging by its first line that is not empty and no comment.

@@ -172,83 +172,34 @@ std::string HintOnUdevKey(std::string_view key, std::span<const KeyInfo> keys) {
                 elsewhere.empty() ? "" : "; ", key);
 }
 
-/// The values that a hint can repeat.
-enum class Repeats { kNothing, kHexNumber, kCount, kPath };
-
-/// Keys of other device plugins, or plausible names for a key, and their hint. The value of the
-/// user, or else the example, replaces "{}" in the hint.
+/// Keys of other device plugins, or plausible names for a key, and their hint.
 struct ForeignKeys {
   std::string_view section, names, hint;
-  Repeats repeats = Repeats::kNothing;
-  std::string_view example = "";
 };
 constexpr std::string_view kByNode =
-    "write [[resource.device_node]] and below it container_path = \"{}\"";
+    "write [[resource.device_node]] and below it container_path = \"/dev/…\"";
 constexpr ForeignKeys kForeignKeys[] = {
-    {kMatch, "vendor vendor_id idVendor vid",
-     "write usb = \"{}:*\", with the product after the colon; pci has the same form",
-     Repeats::kHexNumber, "0403"},
-    {kMatch, "product product_id idProduct pid",
-     "write usb = \"*:{}\", with the vendor before the colon; pci has the same form",
-     Repeats::kHexNumber, "6001"},
-    {kMatch, "pci_id usb_id", "write usb = \"0403:6001\" or pci = \"10ee:5000\""},
+    {kMatch, "vendor vendor_id idVendor vid product product_id idProduct pid pci_id usb_id",
+     "write usb = \"0403:6001\" or pci = \"10ee:5000\", with * for any vendor or product"},
     {kMatch, "port bus",
      "write usb_port = \"1-2\" and usb = \"*:*\", with the port as in `ls /sys/bus/usb/devices`"},
     {kMatch, "address slot", "write pci_address = \"0000:3b:00.0\" and pci = \"*:*\""},
-    {kMatch, "limit", "write max_devices = {}", Repeats::kCount, "1"},
-    {kMatch, "mountPath", kByNode, Repeats::kPath, "/dev/…"},
+    {kMatch, "limit", "write max_devices = 1"},
+    {kMatch, "mountPath", kByNode},
     {kMatch, "glob device devices paths node", "write path = \"/dev/…\""},
-    {kResource, "mountPath", kByNode, Repeats::kPath, "/dev/…"},
+    {kResource, "mountPath", kByNode},
     {kResource, "device devices paths glob groups",
      "write [[resource.match]] and below it path = \"/dev/…\""},
     {kResource, "count nummaxdevices",
-     "write replicas = {}, the number of containers that can have a device at the same time; "
-     "devices without nodes are `count` in [[resource.match]]",
-     Repeats::kCount, "10"},
+     "write replicas = 10, the number of containers that can have a device at the same time; "
+     "devices without nodes are `count` in [[resource.match]]"},
     {kResource, "limit",
-     "write max_per_container = {}, or max_devices in the match to list no more devices than that",
-     Repeats::kCount, "1"},
+     "write max_per_container = 1, or max_devices in the match to list no more devices than that"},
     // Keys of udev rules.
     {kUdev, "ATTR ATTRS", "write attributes = { NAME = \"…\" }"},
     {kUdev, "ENV", "write properties = { NAME = \"…\" }"},
     {kUdev, "KERNEL", "write path = \"/dev/…\" in the match"},
 };
-
-/// Returns the value of an entry as a hint can repeat it, or "" if it has another form.
-std::string RepeatableValue(const TomlValue& value, Repeats repeats) {
-  const auto* number = std::get_if<std::int64_t>(&value.value);
-  const auto* in_quotes = std::get_if<Text>(&value.value);
-  const std::string text = in_quotes == nullptr ? "" : in_quotes->value;
-  switch (repeats) {
-    case Repeats::kNothing: return "";
-    case Repeats::kCount: return number != nullptr && *number > 0 ? Format("{}", *number) : "";
-    case Repeats::kHexNumber: {
-      // TOML reads 0x1a86 as a number.
-      if (number != nullptr && *number > 0 && *number <= 0xffff) return Format("{:04x}", *number);
-      const std::string digits = ToLower(text.starts_with("0x") ? text.substr(2) : text);
-      const bool is_hex =
-          digits.size() == 4 && digits.find_first_not_of("0123456789abcdef") == std::string::npos;
-      return is_hex ? digits : "";
-    }
-    case Repeats::kPath: {
-      const bool is_path =
-          text.starts_with('/') && text.size() <= 100 &&
-          std::all_of(text.begin(), text.end(), [](char c) {
-            return IsAlnum(c) || std::string_view("/._-").find(c) != std::string_view::npos;
-          });
-      return is_path ? text : "";
-    }
-  }
-  return "";
-}
-
-std::string HintOnForeign(const ForeignKeys& foreign, const TomlValue& value) {
-  std::string hint(foreign.hint);
-  const auto gap = hint.find("{}");
-  if (gap == std::string::npos) return hint;
-  const std::string own = RepeatableValue(value, foreign.repeats);
-  return hint.replace(gap, 2, own.empty() ? foreign.example : own);
-}
 
 std::string HintOnUnknown(const TomlEntry& entry, std::span<const KeyInfo> keys) {
   const std::string_view key = entry.key.value;
@@ -256,7 +207,7 @@ std::string HintOnUnknown(const TomlEntry& entry, std::span<const KeyInfo> keys)
   for (const ForeignKeys& foreign : kForeignKeys) {
     const bool is_named =
         Format(" {} ", foreign.names).find(Format(" {} ", key)) != std::string::npos;
-    if (is_named && foreign.section == section) return HintOnForeign(foreign, entry.value);
+    if (is_named && foreign.section == section) return std::string(foreign.hint);
   }
   if (section == kUdev) return HintOnUdevKey(key, keys);
   if (IsSection(entry.value)) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "config/usual_directories.h"
 
 namespace patchbay {
 namespace {
@@ -35,21 +34,6 @@ void CheckUseOfExclude(const Section& section, const MatchSpec& match, Reporter&
   }
 }
 
-/// Reports patterns for directories in a match of device nodes.
-void CheckDirectories(const Section& section, const MatchSpec& match, Reporter& reporter) {
-  const auto* path = std::get_if<PathSource>(&match.source);
-  if (path == nullptr || match.type != NodeType::kDevice) return;
-  for (std::size_t i = 0; i < path->globs.size(); ++i) {
-    const auto only = OnlyPath(path->globs[i]);
-    if (!only || std::ranges::count(kUsualDirectories, *only) == 0) continue;
-    reporter.Report(Code::kBadPattern, section.GetTexts("path")[i].place,
-                    Format("{} is a directory, not a device node", *only),
-                    Format("match the nodes in it: \"{}/*\"; with together = true they are one "
-                           "device. For the directory itself, add type = \"directory\"",
-                           *only));
-  }
-}
-
 void CheckExclude(const Section& section, const MatchSpec& match, Reporter& reporter) {
   if (!section.Has("count") && !section.Has("command")) CheckUseOfExclude(section, match, reporter);
   const auto* path = std::get_if<PathSource>(&match.source);
@@ -65,7 +49,6 @@ void CheckExclude(const Section& section, const MatchSpec& match, Reporter& repo
 }  // namespace
 
 void CheckPaths(const Section& section, const MatchSpec& match, Reporter& reporter) {
-  CheckDirectories(section, match, reporter);
   const bool is_compiled =
       section.Has("exclude") && section.GetTexts("exclude").size() == match.exclude.size();
   if (is_compiled) CheckExclude(section, match, reporter);

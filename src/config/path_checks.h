@@ -8,8 +8,8 @@
 
 namespace patchbay {
 
-/// Reports patterns of `path` that can match no device node on any host, and patterns of `exclude`
-/// that exclude nothing, or everything. Does nothing for an `exclude` that could not be compiled.
+/// Reports patterns of `exclude` that exclude nothing on any host, or everything. Does nothing for
+/// an `exclude` that could not be compiled.
 void CheckPaths(const Section& section, const MatchSpec& match, Reporter& reporter);
 
 /// Returns the only path that the glob can match, or none if it has wildcards or alternatives.

@@ -9,12 +9,12 @@ std::string Candidate::label() const {
   return syspath.empty() ? identity : std::string(BaseName(syspath));
 }
 
-MatchReport::Thing Candidate::thing() const {
-  MatchReport::Thing thing{device->id, {}, syspath};
-  for (const DeviceNode& node : device->nodes) thing.paths.push_back(node.path);
-  if (device->nodes.empty() && !syspath.empty()) thing.paths.push_back(syspath);
-  if (device->id.empty() && thing.paths.empty()) thing.id = identity;
-  return thing;
+MatchReport::Item Candidate::item() const {
+  MatchReport::Item item{device->id, {}, syspath};
+  for (const DeviceNode& node : device->nodes) item.paths.push_back(node.path);
+  if (device->nodes.empty() && !syspath.empty()) item.paths.push_back(syspath);
+  if (device->id.empty() && item.paths.empty()) item.id = identity;
+  return item;
 }
 
 }  // namespace patchbay

@@ -18,7 +18,7 @@ struct Candidate {
   /// Returns the name on the host: the first node, the syspath, or the default ID.
   std::string label() const;
   /// Returns the label for a report.
-  MatchReport::Thing thing() const;
+  MatchReport::Item item() const;
 };
 
 }  // namespace patchbay

@@ -66,6 +66,7 @@ void ScanSource(const CommandSource& source, ScanContext& scan) {
                 problem.message);
   }
   for (const CommandEntry& entry : cache.good->entries) AddEntry(entry, scan);
+  scan.ReportUnmatched("the command did not print it");
 }
 
 }  // namespace patchbay

@@ -266,7 +266,7 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   if (request.report) {
     for (const Candidate& candidate : found) {
       scan.report().reports()[candidate.device->match].found.push_back(
-          request.names_found ? candidate.thing() : MatchReport::Thing());
+          request.names_found ? candidate.item() : MatchReport::Item());
     }
   }
 

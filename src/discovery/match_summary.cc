@@ -18,14 +18,38 @@ namespace {
 /// More lines of one kind than these are counted.
 constexpr std::size_t kMaxPlaces = 3;
 constexpr std::size_t kMaxReasons = 2;
-/// A line names this many things.
+/// A line names this many items.
 constexpr std::size_t kMaxNames = 3;
 constexpr std::size_t kMaxNumbers = 6;
 
 using ScannedPlace = MatchReport::ScannedPlace;
 
-std::string NameOf(const MatchReport::Thing& thing) {
-  return thing.paths.empty() ? thing.id : thing.paths.front();
+std::string NameOf(const MatchReport::Item& item) {
+  return item.paths.empty() ? item.id : item.paths.front();
+}
+
+/// Describes the scan of one or more places with one pattern; `sum` has the first place and the
+/// sums of their numbers.
+std::string ScannedText(const ScannedPlace& sum, std::size_t places) {
+  std::string text = sum.place;
+  if (places > 1) {
+    text += " and " + Counted(places - 1, "more directory", "more directories");
+  }
+  if (sum.at == ScannedPlace::At::kDevices)
+    return text + ": " + Counted(sum.seen, "device", "devices");
+  if (sum.at == ScannedPlace::At::kEntries) {
+    text += ": printed " + Counted(sum.seen, "entry", "entries");
+    return sum.matched == sum.seen ? text : Format("{}, {} of them valid", text, sum.matched);
+  }
+  text += ": " + Counted(sum.seen, "name", "names");
+  if (sum.pattern == "**" || sum.seen == 0) return text;
+  if (sum.seen == 1) {
+    text += sum.matched == 1 ? ", which matches" : ", which does not match";
+  } else {
+    text += Format(", {} of them {}", sum.matched == 0 ? "none" : std::to_string(sum.matched),
+                   sum.matched > 1 ? "match" : "matches");
+  }
+  return sum.pattern.empty() ? text : text + " " + sum.pattern;
 }
 
 /// Collects the lines of one match within the limits.
@@ -51,36 +75,15 @@ class Lines {
 };
 
 void AddScanned(const MatchReport& report, Lines& lines) {
-  struct Sum {
-    ScannedPlace place;
-    std::vector<std::string> places;
-  };
-  std::vector<Sum> sums;                          // in the order of the scan
-  std::map<std::string, std::size_t> by_pattern;  // their indexes
   std::size_t problems = 0;
   for (const ScannedPlace& place : report.scanned) {
-    if (place.is_exclude) continue;
-    if (!place.problem.empty()) {
-      if (++problems <= kMaxPlaces) lines.Add("scanned: " + ProblemText(place));
-      continue;
-    }
-    const auto [at, is_new] = by_pattern.try_emplace(place.pattern, sums.size());
-    if (is_new) sums.push_back({place, {}});
-    Sum& sum = sums[at->second];
-    if (!is_new) {
-      sum.place.seen += place.seen;
-      sum.place.matched += place.matched;
-    }
-    sum.places.push_back(place.place);
+    if (place.is_exclude || place.problem.empty()) continue;
+    if (++problems <= kMaxPlaces) lines.Add("scanned: " + ProblemText(place));
   }
-  // The recursive part of a pattern sees the same names as the part after it.
-  if (sums.size() > 1)
-    std::erase_if(sums, [](const Sum& sum) { return sum.place.pattern == "**"; });
-  const std::size_t shown = std::min(sums.size(), kMaxPlaces);
-  for (std::size_t i = 0; i < shown; ++i) {
-    lines.Add("scanned: " + ScannedText(sums[i].place, sums[i].places));
-  }
-  lines.LeaveOut(problems - std::min(problems, kMaxPlaces) + sums.size() - shown);
+  const std::vector<std::string> texts = ScannedTexts(report.scanned);
+  const std::size_t shown = std::min(texts.size(), kMaxPlaces);
+  for (std::size_t i = 0; i < shown; ++i) lines.Add("scanned: " + texts[i]);
+  lines.LeaveOut(problems - std::min(problems, kMaxPlaces) + texts.size() - shown);
 }
 
 /// Adds one line for each reason, the most frequent ones first.
@@ -159,26 +162,26 @@ std::string ProblemText(const ScannedPlace& scanned) {
   return Format("{}: {}", place, scanned.problem);
 }
 
-std::string ScannedText(const ScannedPlace& sum, const std::vector<std::string>& places) {
-  std::string text = places.front();
-  if (places.size() > 1) {
-    text += " and " + Counted(places.size() - 1, "more directory", "more directories");
+std::vector<std::string> ScannedTexts(const std::vector<ScannedPlace>& scanned) {
+  std::vector<std::pair<ScannedPlace, std::size_t>> sums;  // with their number of places
+  for (const ScannedPlace& place : scanned) {
+    if (!place.problem.empty()) continue;
+    const auto sum = std::ranges::find_if(
+        sums, [&](const auto& other) { return other.first.pattern == place.pattern; });
+    if (sum == sums.end()) {
+      sums.emplace_back(place, 1);
+      continue;
+    }
+    sum->first.seen += place.seen;
+    sum->first.matched += place.matched;
+    ++sum->second;
   }
-  if (sum.at == ScannedPlace::At::kDevices)
-    return text + ": " + Counted(sum.seen, "device", "devices");
-  if (sum.at == ScannedPlace::At::kEntries) {
-    text += ": printed " + Counted(sum.seen, "entry", "entries");
-    return sum.matched == sum.seen ? text : Format("{}, {} of them valid", text, sum.matched);
-  }
-  text += ": " + Counted(sum.seen, "name", "names");
-  if (sum.pattern == "**" || sum.seen == 0) return text;
-  if (sum.seen == 1) {
-    text += sum.matched == 1 ? ", which matches" : ", which does not match";
-  } else {
-    text += Format(", {} of them {}", sum.matched == 0 ? "none" : std::to_string(sum.matched),
-                   sum.matched > 1 ? "match" : "matches");
-  }
-  return sum.pattern.empty() ? text : text + " " + sum.pattern;
+  // The recursive part of a pattern sees the same names as the part after it.
+  if (sums.size() > 1)
+    std::erase_if(sums, [](const auto& sum) { return sum.first.pattern == "**"; });
+  std::vector<std::string> texts;
+  for (const auto& [sum, places] : sums) texts.push_back(ScannedText(sum, places));
+  return texts;
 }
 
 std::string OtherVendorsText(std::size_t devices, const std::vector<std::string>& numbers) {

@@ -20,10 +20,9 @@ std::string Counted(std::size_t n, std::string_view noun, std::string_view plura
 std::string Some(const std::vector<std::string>& names, std::size_t max_names);
 /// Returns why a place could not be scanned: "/dev/serial: No such file or directory".
 std::string ProblemText(const MatchReport::ScannedPlace& scanned);
-/// Describes the scan of one or more places with one pattern: "/dev/ and 3 more directories: 108
-/// names, 2 of them match ttyUSB*". `sum` has the sums of their numbers.
-std::string ScannedText(const MatchReport::ScannedPlace& sum,
-                        const std::vector<std::string>& places);
+/// Describes the places that could be scanned, in one text for each pattern: "/dev/ and 3 more
+/// directories: 108 names, 2 of them match ttyUSB*".
+std::vector<std::string> ScannedTexts(const std::vector<MatchReport::ScannedPlace>& scanned);
 /// Describes devices of other vendors than the match selects: "2 devices of other vendors:
 /// 0403:6001, 10c4:ea60".
 std::string OtherVendorsText(std::size_t devices, const std::vector<std::string>& numbers);

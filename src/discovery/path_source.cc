@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/path.h"
 #include "discovery/glob_walk.h"
 #include "discovery/sources.h"
@@ -14,6 +16,9 @@ void ScanSource(const PathSource& source, ScanContext& scan) {
     };
     for (const Glob::Components& pattern : glob.alternatives()) WalkGlob(pattern, scan, add);
   }
+  scan.ReportUnmatchedPath([&](const std::string& path) {
+    return std::ranges::any_of(source.globs, [&](const Glob& glob) { return glob.Matches(path); });
+  });
 }
 
 }  // namespace patchbay

@@ -34,6 +34,7 @@ void ScanSource(const PciPattern& pci, ScanContext& scan) {
     // Devices behind a bridge are not part of the bridge.
     AddSysfsDevice(device, device.self().name, is_pci, VfioGroup(device.self(), scan), scan);
   }
+  ReportUnmatchedDevice(pci, scan);
 }
 
 }  // namespace patchbay

@@ -27,6 +27,10 @@ void Descend(const Regex& regex, const std::string& directory, int depth, ScanCo
 
 void ScanSource(const RegexSource& source, ScanContext& scan) {
   Descend(source.regex, source.regex.fixed_directory(), source.regex.depth(), scan);
+  scan.ReportUnmatchedPath([&](const std::string& path) {
+    Captures ignored;
+    return source.regex.Match(path, ignored);
+  });
 }
 
 }  // namespace patchbay

@@ -52,6 +52,7 @@ void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api)
   match_ = &match;
   match_index_ = index;
   api_ = api;
+  unreadable_before_ = unreadable_;
   report_.BeginMatch(match, index);
   exclusion_ = match.exclude.empty() ? Exclusion() : Exclusion::Of(match, *this);
   if (UsesSysfs(match) || api == Api::kDra) WatchNearestExisting("/run/udev/data");
@@ -65,6 +66,28 @@ void ScanContext::EndMatch() {
                       .is_exclude = true});
     unused_excludes_.push_back({match_index_, std::move(glob)});
   }
+}
+
+void ScanContext::ReportUnmatched(std::optional<std::string> why) {
+  if (request_.wanted.empty()) return;
+  const std::string& name = request_.wanted.front();
+  const auto node = name.starts_with('/') ? host_.Resolve(name) : HostNode();
+  if (!node && node.error().kind != ErrorKind::kNotFound) {
+    return report_.Reject({{"", {name}}, RejectReason::kUnreadable, node.error().message},
+                          match_index_, false);
+  }
+  if (unreadable_ > unreadable_before_) return;
+  const DropReason reason = why ? DropReason::kNoMatch : DropReason::kNotFound;
+  if (!why) {
+    why = "the scan did not find it: it may be new, or behind a link that ** does not follow";
+  }
+  report_.Drop(name, reason, node ? std::move(*why) : "the path does not exist");
+}
+
+void ScanContext::ReportUnmatchedPath(const std::function<bool(const std::string& path)>& matches) {
+  if (request_.wanted.empty()) return;
+  if (std::ranges::any_of(request_.wanted, matches)) return ReportUnmatched(std::nullopt);
+  report_.Drop(request_.wanted.front(), DropReason::kNoMatch, "the pattern does not match it");
 }
 
 bool ScanContext::AcceptsType(FileType type) const { return Accepts(match_->type, type); }
@@ -108,8 +131,10 @@ std::vector<HostEntry> ScanContext::List(const std::string& directory, const std
     return wanted(name) && TakeMemory(ScanShare::kEntry, directory);
   });
   if (!entries) {
-    report_.AddPlace({.place = directory, .problem = entries.error().message});
-    if (entries.error().kind != ErrorKind::kNotFound) {
+    const bool is_missing = entries.error().kind == ErrorKind::kNotFound;
+    report_.AddPlace(
+        {.place = directory, .problem = entries.error().message, .is_missing = is_missing});
+    if (!is_missing) {
       RejectUnreadable(directory, std::move(entries).error());
     }
     return {};
@@ -130,7 +155,8 @@ bool ScanContext::IsDirectory(const std::string& path) {
     report_.AddPlace(
         {.place = is_there ? path + "/" : path,
          .problem = is_there ? Format("{} is {}, not a directory", path, Describe(node->type))
-                             : node.error().message});
+                             : node.error().message,
+         .is_missing = !is_there && node.error().kind == ErrorKind::kNotFound});
   }
   if (!node && node.error().kind == ErrorKind::kUnavailable) {
     RejectUnreadable(path, std::move(node).error());
@@ -180,7 +206,7 @@ std::vector<DeviceAncestry> ScanContext::SysfsDevices(
 
 bool ScanContext::Take(const SysfsDevice& device) {
   if (taken_.insert(device.path).second) return true;
-  report_.Drop(device.path, DropReason::kFoundBefore, "already found");
+  report_.Drop({{"", {device.path}, device.path}, DropReason::kFoundBefore, "already found"});
   return false;
 }
 
@@ -325,7 +351,9 @@ bool ScanContext::AddSysfsValues(DeviceNode& node) {
   if (!ancestry) {
     if (!has_conditions) return true;
     if (!host_.Resolve("/sys/dev")) {
-      RejectUnreadable("/sys", ancestry.error());
+      RejectUnreadable(
+          "/sys", {ancestry.error().kind, Format("{}; mount the host's /sys at {}",
+                                                 ancestry.error().message, host_.Local("/sys"))});
     } else if (ancestry.error().kind == ErrorKind::kUnavailable) {
       RejectUnreadable(node.path, ancestry.error());
     } else {
@@ -390,19 +418,19 @@ void ScanContext::RejectOnce(const std::string& path, RejectReason reason, std::
 
 void ScanContext::RejectCandidate(const Candidate& candidate, RejectReason reason,
                                   std::string detail) {
-  Add({candidate.label(), reason, std::move(detail)}, candidate.thing(), candidate.device->match);
+  Add({candidate.label(), reason, std::move(detail)}, candidate.item(), candidate.device->match);
 }
 
 void ScanContext::Reject(std::string path, RejectReason reason, std::string detail) {
   // The label of a device from a command is its ID.
-  MatchReport::Thing thing;
-  (path.starts_with('/') ? thing.paths.emplace_back() : thing.id) = path;
-  Add({std::move(path), reason, std::move(detail)}, std::move(thing), match_index_);
+  MatchReport::Item item;
+  (path.starts_with('/') ? item.paths.emplace_back() : item.id) = path;
+  Add({std::move(path), reason, std::move(detail)}, std::move(item), match_index_);
 }
 
-void ScanContext::Add(Rejection rejection, MatchReport::Thing thing, std::size_t match) {
+void ScanContext::Add(Rejection rejection, MatchReport::Item item, std::size_t match) {
   const bool is_kept = rejected_.size() < kMaxRejections;
-  report_.Reject({std::move(thing), rejection.reason, rejection.detail}, match, !is_kept);
+  report_.Reject({std::move(item), rejection.reason, rejection.detail}, match, !is_kept);
   if (is_kept) rejected_.push_back(std::move(rejection));
 }
 

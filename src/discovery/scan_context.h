@@ -51,6 +51,13 @@ class ScanContext {
 
   /// Call it when the source of the match has run: reports globs of `exclude` that exclude nothing.
   void EndMatch();
+  /// Call it at the end of a source: reports why the match does not select the object of
+  /// ScanRequest::wanted, in case nothing else in the report is about it; no reason means that it
+  /// does. Gives another reason if the object does not exist or cannot be read, and none if the
+  /// match could not read everything.
+  void ReportUnmatched(std::optional<std::string> why);
+  /// Does so for a source whose pattern matches paths.
+  void ReportUnmatchedPath(const std::function<bool(const std::string& path)>& matches);
   /// Those of all matches so far, in their order.
   std::vector<UnusedExclude>& unused_excludes() { return unused_excludes_; }
   /// Returns whether the match accepts a file of the type.
@@ -144,7 +151,7 @@ class ScanContext {
   std::optional<std::string> ExcludedByPartitionOf(const HostNode& node);
   bool Drop(const std::string& path, std::optional<std::string> excluded);
   bool AddSysfsValues(DeviceNode& node);
-  void Add(Rejection rejection, MatchReport::Thing thing, std::size_t match);
+  void Add(Rejection rejection, MatchReport::Item item, std::size_t match);
   void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
 
   const HostRoot& host_;
@@ -166,6 +173,7 @@ class ScanContext {
       watched_links_;  ///< paths that may contain links and are watched already
   std::pair<std::string, std::string> last_directory_;  ///< as requested, and resolved
   std::size_t unreadable_ = 0;
+  std::size_t unreadable_before_ = 0;  ///< at the begin of the match
   bool is_over_budget_ = false;
 };
 

@@ -27,6 +27,8 @@ std::string_view Name(DropReason reason) {
     case DropReason::kMissing: return "missing";
     case DropReason::kFoundBefore: return "found_before";
     case DropReason::kUnknown: return "unknown_to_sysfs";
+    case DropReason::kNoMatch: return "no_match";
+    case DropReason::kNotFound: return "not_found";
   }
   return "";
 }
@@ -38,12 +40,12 @@ void ScanReport::BeginMatch(const MatchSpec& match, std::size_t index) {
   if (request_.report && reports_.size() <= index) reports_.resize(index + 1);
 }
 
-void ScanReport::AddPlace(MatchReport::ScannedPlace look) {
+void ScanReport::AddPlace(MatchReport::ScannedPlace place) {
   if (!request_.report || muted_) return;
-  if (!look.problem.empty() && !problems_.insert(look.problem).second) return;
+  if (!place.problem.empty() && !problems_.insert(place.problem).second) return;
   MatchReport& report = reports_[index_];
   if (report.scanned.size() < MatchReport::kMaxEntries) {
-    report.scanned.push_back(std::move(look));
+    report.scanned.push_back(std::move(place));
   } else {
     ++report.left_out;
   }
@@ -90,11 +92,11 @@ bool ScanReport::Names(const std::string& path) const {
   });
 }
 
-bool ScanReport::IsWanted(const MatchReport::Thing& thing) const {
-  const auto& paths = thing.paths;
-  return !request_.wanted_path.empty() &&
-         (thing.id == request_.wanted_path ||
-          std::find(paths.begin(), paths.end(), request_.wanted_path) != paths.end());
+bool ScanReport::IsWanted(const MatchReport::Item& item) const {
+  return std::ranges::any_of(request_.wanted, [&](const std::string& name) {
+    return item.id == name || item.syspath == name ||
+           std::ranges::find(item.paths, name) != item.paths.end();
+  });
 }
 
 }  // namespace patchbay

@@ -21,7 +21,7 @@ class ScanReport {
   /// While muted, searched places are not reported.
   void SetMuted(bool muted) { muted_ = muted; }
   /// Adds a place that was searched; a problem is added once per match.
-  void AddPlace(MatchReport::ScannedPlace look);
+  void AddPlace(MatchReport::ScannedPlace place);
   /// Adds something that is skipped. A path that does not exist is left out if only a pattern could
   /// have matched it.
   void Drop(MatchReport::Drop drop);
@@ -39,7 +39,7 @@ class ScanReport {
   std::vector<MatchReport>& reports() { return reports_; }
 
  private:
-  bool IsWanted(const MatchReport::Thing& thing) const;
+  bool IsWanted(const MatchReport::Item& item) const;
 
   const ScanRequest& request_;
   const MatchSpec* match_ = nullptr;

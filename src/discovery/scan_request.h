@@ -46,9 +46,11 @@ struct ScanRequest {
   /// The devices listed now; null before the first scan. They keep their IDs, and those that the
   /// scan finds as they were stay the same objects.
   std::shared_ptr<const Snapshot> before = {};
-  std::string wanted_path = {};  ///< a path that the report must include, even if it is truncated
-  bool report = false;           ///< report everything that the scan saw
-  bool names_found = true;       ///< name the devices in the report, instead of only counting them
+  /// The names of an object on which each match must report: its path, ID or name as requested,
+  /// then its other paths and syspaths. The report includes it even if it is truncated.
+  std::vector<std::string> wanted = {};
+  bool report = false;      ///< report everything that the scan saw
+  bool names_found = true;  ///< name the devices in the report, instead of only counting them
   std::shared_ptr<ScanCache> cache = std::make_shared<ScanCache>();
   /// Of all resources whose results are kept.
   std::shared_ptr<ScanBudget> budget = std::make_shared<ScanBudget>();
@@ -64,6 +66,8 @@ enum class DropReason {
   kMissing,      ///< it does not exist
   kFoundBefore,  ///< by another pattern or match of the resource
   kUnknown,      ///< not a sysfs device, which the match requires
+  kNoMatch,      ///< the match does not select the object of ScanRequest::wanted
+  kNotFound,     ///< the match selects that object, and the scan did not find it
 };
 /// Returns "excluded", "wrong_type", …
 std::string_view Name(DropReason reason);
@@ -84,27 +88,30 @@ struct MatchReport {
     std::size_t seen = 0;      ///< the number of entries
     std::size_t matched = 0;   ///< the number of entries that match
     std::string problem = {};  ///< why it could not be read; empty if it could
+    bool is_missing = false;   ///< the problem is that it does not exist
     bool is_exclude =
         false;  ///< a pattern of `exclude`; its problem keeps nothing from being found
   };
   /// A device, or something that could have become one.
-  struct Thing {
+  struct Item {
     std::string id;                  ///< its ID or the text for it; may be empty
     std::vector<std::string> paths;  ///< of its nodes; without nodes, where it was found
     std::string syspath = {};        ///< of a device that was found through sysfs
+
+    bool operator==(const Item&) const = default;
   };
-  struct Rejected : Thing {
+  struct Rejected : Item {
     RejectReason reason = RejectReason::kUnreadable;
     std::string detail;
   };
-  struct Drop : Thing {
+  struct Drop : Item {
     DropReason reason = DropReason::kExcluded;
     std::string detail;
     std::string numbers = {};  ///< its vendor and product if the vendor differs: "0403:6001"
   };
 
   std::vector<ScannedPlace> scanned;
-  std::vector<Thing> found;  ///< the devices of the match; empty ones without names_found
+  std::vector<Item> found;  ///< the devices of the match; empty ones without names_found
   std::vector<Rejected> rejected;
   std::vector<Drop> drops;
   /// Devices for which `not` compared nothing, by the path of their node or in sysfs, and why.

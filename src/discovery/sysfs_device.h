@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,21 @@ void DropSysfsDevice(const Pattern& pattern, const DeviceAncestry& device, std::
                       is_other ? DropReason::kOtherKind : DropReason::kCondition,
                       std::move(unmet),
                       is_other ? scan.ancestries().NumbersOf(device.self()) : ""});
+}
+
+/// Call it at the end of a source: reports why the object that the request names does not match the
+/// pattern, see ScanContext::ReportUnmatched. It can be of a kind that the scan does not list.
+template <class Pattern>
+void ReportUnmatchedDevice(const Pattern& pattern, ScanContext& scan) {
+  std::optional<std::string> why = "sysfs has no such device";
+  for (const std::string& name : scan.request().wanted) {
+    if (!name.starts_with(kSysDevices)) continue;
+    const auto device = scan.ancestries().Of(name);
+    if (!device) continue;
+    auto mismatch = FirstMismatch(pattern, *device, scan.sysfs());
+    why = mismatch ? std::optional(std::move(mismatch->why)) : std::nullopt;
+  }
+  scan.ReportUnmatched(std::move(why));
 }
 
 }  // namespace patchbay

@@ -4,6 +4,7 @@
 #include "discovery/conditions.h"
 #include "discovery/numa.h"
 #include "discovery/sources.h"
+#include "discovery/sysfs_device.h"
 
 namespace patchbay {
 namespace {
@@ -93,6 +94,7 @@ void ScanSource(const UdevPattern& udev, ScanContext& scan) {
     if (!scan.Take(device.self())) continue;
     scan.AddCandidate(std::move(found), IdentityOf(device, udev, scan), device.self().path);
   }
+  ReportUnmatchedDevice(udev, scan);
 }
 
 }  // namespace patchbay

@@ -17,6 +17,7 @@ void ScanSource(const UsbPattern& usb, ScanContext& scan) {
     // Devices on the ports of a hub are not part of the hub.
     AddSysfsDevice(device, identity(), IsUsbDevice, {}, scan);
   }
+  ReportUnmatchedDevice(usb, scan);
 }
 
 }  // namespace patchbay

@@ -47,6 +47,19 @@ void PushComponents(std::string_view path, std::vector<std::string>& pending) {
   pending.insert(pending.end(), parts.rbegin(), parts.rend());
 }
 
+/// Returns the error of a system call. If the system denies access, the message names the file
+/// whose permissions deny it, and what gives access.
+Failure FailAccess(const std::string& what, int error, const std::string& file) {
+  Failure failure = FailErrno(what, error);
+  if (error == EACCES || error == EPERM) {
+    failure.value().message += Format(
+        "; allow this user to read {}, or run as root with CAP_DAC_READ_SEARCH; SELinux can "
+        "deny it to root, too",
+        file);
+  }
+  return failure;
+}
+
 Result<std::string> PathIn(const HostNode& directory, std::string_view name) {
   std::string path = directory.path == "/" ? "" : directory.path;
   path.append("/").append(name);
@@ -118,11 +131,14 @@ Result<HostNode> HostRoot::Resolve(std::string_view host_path,
     const std::string local = Local(next);
     struct stat info;
     if (lstat(local.c_str(), &info) != 0) {
-      return FailErrno("cannot access " + next, errno);
+      return FailAccess("cannot access " + next, errno, node.path.empty() ? "/" : node.path);
     }
     if (S_ISLNK(info.st_mode)) {
       if (++links > kMaxLinks) {
-        return Fail(ErrorKind::kInvalid, std::string(host_path) + " has too many levels of links");
+        return Fail(ErrorKind::kInvalid,
+                    Format("cannot access {}: the link {} is a loop, or the end of a chain of more "
+                           "than {} links",
+                           host_path, next, kMaxLinks));
       }
       char target[PATH_MAX];
       const ssize_t length = readlink(local.c_str(), target, sizeof target);
@@ -179,7 +195,7 @@ Result<std::vector<HostEntry>> HostRoot::List(
   const HostNode directory = TRY(Resolve(host_directory));
   const std::string what = "cannot read the directory " + directory.path;
   UniqueFd fd(open(Local(directory.path).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd) return FailErrno(what, errno);
+  if (!fd) return FailAccess(what, errno, directory.path);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fd.get()), &closedir);
   if (!stream) return FailErrno(what, errno);
   const int directory_fd = fd.release();  // now owned by the stream
@@ -197,7 +213,7 @@ Result<std::vector<HostEntry>> HostRoot::List(
     struct stat info;
     if (fstatat(directory_fd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT) continue;
-      return FailErrno("cannot access " + directory.path + "/" + name, errno);
+      return FailAccess("cannot access " + directory.path + "/" + name, errno, directory.path);
     }
     entries.push_back({std::move(name), TypeOf(info.st_mode),
                        static_cast<unsigned>(major(info.st_rdev)),
@@ -249,7 +265,9 @@ Result<std::string> HostRoot::ReadFile(const HostNode& directory, std::string_vi
                                        std::size_t max_bytes) const {
   const std::string path = TRY(PathIn(directory, name));
   struct stat info;
-  if (lstat(Local(path).c_str(), &info) != 0) return FailErrno("cannot access " + path, errno);
+  if (lstat(Local(path).c_str(), &info) != 0) {
+    return FailAccess("cannot access " + path, errno, directory.path);
+  }
   if (S_ISLNK(info.st_mode)) return ReadFile(path, max_bytes);
   if (!S_ISREG(info.st_mode)) return NoRegularFile(path);
   return Contents(path, max_bytes);
@@ -259,7 +277,7 @@ Result<std::string> HostRoot::Contents(const std::string& resolved, std::size_t 
   const std::string what = "cannot read " + resolved;
   const UniqueFd fd(
       open(Local(resolved).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!fd) return FailErrno(what, errno);
+  if (!fd) return FailAccess(what, errno, resolved);
   struct stat info;  // check again: the file may have been replaced
   if (fstat(fd.get(), &info) != 0) return FailErrno(what, errno);
   if (!S_ISREG(info.st_mode)) return NoRegularFile(resolved);

@@ -64,8 +64,9 @@ class HostRoot {
 
   /// Resolves a path, following every link. Fails with kNotFound if the path does not exist,
   /// kInvalid for more than 40 links or a NUL byte, and kUnavailable for any other system error.
-  /// `on_component`, if not null, is called with each directory of the walk and the name in it that
-  /// is looked up next, including the names in link targets.
+  /// The message names the file or link on the way that is the reason. `on_component`, if not null,
+  /// is called with each directory of the walk and the name in it that is looked up next, including
+  /// the names in link targets.
   using OnComponent = std::function<void(const std::string& directory, const std::string& name)>;
   Result<HostNode> Resolve(std::string_view host_path,
                            const OnComponent& on_component = nullptr) const;

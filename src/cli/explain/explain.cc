@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -11,38 +12,21 @@
 namespace patchbay {
 namespace {
 
-/// The text of the answer, and whether there are devices.
-struct Answer {
-  std::string text;
-  bool has_devices = false;
-};
-
-Result<Answer> ExplainHost(const Model& model, const Arguments& arguments, bool colored) {
-  if (!arguments.resource.empty()) TRY(CheckResource(model, arguments.resource, NodeName()));
+Result<std::vector<ExplainReport>> ExplainHost(const Model& model, const std::string& resource,
+                                               const ExplainTarget* target) {
+  if (!resource.empty()) TRY(CheckResource(model, resource, NodeName()));
   // Scans for all resources even if one is requested, because others may share its nodes.
-  const auto inspections = TRY(RunScan(
-      model, {.node_name = NodeName(), .report = true, .path = NormalizedPath(arguments.path)}));
+  InspectOptions options{.node_name = NodeName(), .report = true};
+  if (target != nullptr) options.wanted = target->Names();
+  const auto inspections = TRY(RunScan(model, options));
   auto reports = Explain(inspections, NodeName());
-  std::optional<ExplainTarget> target;
-  if (!arguments.path.empty()) {
-    const Sysfs sysfs{HostRoot(model.daemon.host_root)};
-    DeviceAncestries ancestries(sysfs);
-    target = TRY(ResolveTarget(arguments.path, inspections, sysfs, ancestries));
-    FilterByTarget(*target, inspections, sysfs, ancestries, reports);
+  if (target != nullptr) {
+    TRY(FilterByTarget(*target, inspections, HostRoot(model.daemon.host_root), reports));
   }
-  if (!arguments.resource.empty()) {
-    std::erase_if(reports,
-                  [&](const ExplainReport& e) { return e.resource != arguments.resource; });
-  }
-  const bool has_devices = HaveDevices(reports, target.has_value());
-  if (arguments.output != Output::kTable) {
-    const auto json = ReportJson(reports, target ? &*target : nullptr);
-    return Answer{ObjectText(json, arguments.output), has_devices};
-  }
-  const ReportStyle style{colored, HintCommand(arguments, "devices"),
-                          HintCommand(arguments, "explain")};
-  return Answer{target ? TargetReportText(*target, reports, style) : ReportText(reports, style),
-                has_devices};
+  std::erase_if(reports, [&](const ExplainReport& report) {
+    return !resource.empty() && report.resource != resource;
+  });
+  return reports;
 }
 
 }  // namespace
@@ -50,11 +34,22 @@ Result<Answer> ExplainHost(const Model& model, const Arguments& arguments, bool 
 int RunExplain(const Arguments& arguments, Streams streams) {
   const auto model = LoadOrReport(arguments, streams);
   if (!model) return kFailed;
-  const auto answer = ExplainHost(*model, arguments, streams.colors_out);
-  if (!answer) return ReportFailure(answer.error(), streams);
-  streams.out << answer->text;
+  std::optional<ExplainTarget> target;
+  if (!arguments.path.empty()) {
+    target = FindTarget(arguments.path, HostRoot(model->daemon.host_root));
+  }
+  const ExplainTarget* const of = target ? &*target : nullptr;
+  const auto reports = ExplainHost(*model, arguments.resource, of);
+  if (!reports) return ReportFailure(reports.error(), streams);
+  streams.out << (arguments.output == Output::kTable
+                      ? ReportText(*reports, of,
+                                   {streams.colors_out, HintCommand(arguments, "devices")})
+                      : ObjectText(ReportJson(*reports, of), arguments.output));
   if (arguments.resource.empty()) streams.err << LeftOutText(*model, NodeName());
-  return arguments.needs_devices && !answer->has_devices ? kFailed : kOk;
+  const auto has_device = [](const ExplainReport& report) { return report.listed > 0; };
+  const bool has_devices = target ? std::ranges::any_of(*reports, has_device)
+                                  : std::ranges::all_of(*reports, has_device);
+  return arguments.needs_devices && !has_devices ? kFailed : kOk;
 }
 
 }  // namespace patchbay

@@ -1,7 +1,7 @@
 // A report combines two results of a scan: the report of each match, which has everything
 // that the scan saw, and the snapshot, which has the devices that the inventory lists. A device
-// that a match found can be missing from the snapshot; OutcomeOf then finds the reason. Hints were
-// collected together with the scan, so nothing here accesses the host.
+// that a match found can be missing from the snapshot; OutcomeOf then finds the reason. Nothing
+// here accesses the host: an error says itself what is wrong.
 
 #include "cli/explain/report.h"
 
@@ -16,23 +16,24 @@
 namespace patchbay {
 namespace {
 
-/// Returns the hint for a place, or an empty text if there is none.
-std::string HintFor(const std::string& place, const AccessHints& hints) {
-  const auto hint = hints.find(place);
-  return hint == hints.end() ? "" : hint->second;
-}
+using ScannedPlace = MatchReport::ScannedPlace;
 
-/// Returns the hint for a place that could not be scanned; empty for any other place.
-std::string HintFor(const MatchReport::ScannedPlace& place, const AccessHints& hints) {
-  return place.problem.empty() ? "" : HintFor(place.place, hints);
-}
+constexpr std::string_view kHintOnMissing =
+    "if the host has {}, the container lacks a mount (a hostPath volume; read-only is enough); "
+    "otherwise correct the pattern, or wait for the device";
 
-/// Returns a hint for a match that found nothing although everything could be read.
-std::string HintForMatch(const MatchReport& report, const AccessHints& hints) {
-  if (!report.found.empty() || !report.rejected.empty() || !report.drops.empty()) return "";
+/// Returns what to do about a match that found nothing, or "". An error has its own hint.
+std::string HintFor(const MatchReport& report) {
+  if (!report.found.empty()) return "";
+  const auto gone = std::ranges::find_if(report.scanned, &ScannedPlace::is_missing);
+  if (gone != report.scanned.end()) return Format(kHintOnMissing, gone->place);
+  const auto absent =
+      std::ranges::find(report.drops, DropReason::kMissing, &MatchReport::Drop::reason);
+  if (absent != report.drops.end()) return Format(kHintOnMissing, absent->paths.front());
+  if (!report.rejected.empty() || !report.drops.empty()) return "";
   std::size_t seen = 0, matched = 0;
-  const MatchReport::ScannedPlace* first = nullptr;
-  for (const MatchReport::ScannedPlace& place : report.scanned) {
+  const ScannedPlace* first = nullptr;
+  for (const ScannedPlace& place : report.scanned) {
     if (place.is_exclude) continue;
     if (!place.problem.empty()) return "";
     if (first == nullptr) first = &place;
@@ -41,40 +42,25 @@ std::string HintForMatch(const MatchReport& report, const AccessHints& hints) {
   }
   if (first == nullptr || matched > 0) return "";
   switch (first->at) {
-    case MatchReport::ScannedPlace::At::kDevices:
+    case ScannedPlace::At::kDevices:
       return seen > 0 ? "" : "sysfs has no such device; compare with `udevadm info --export-db`";
-    case MatchReport::ScannedPlace::At::kEntries:
-      return "the command prints no device; run it manually";
-    case MatchReport::ScannedPlace::At::kNames: break;
+    case ScannedPlace::At::kEntries: return "the command prints no device; run it manually";
+    case ScannedPlace::At::kNames: break;
   }
-  if (seen > 0) {
-    for (const MatchReport::ScannedPlace& place : report.scanned) {
-      const std::string names = HintFor(place.place + "/" + place.pattern, hints);
-      if (!names.empty()) return "no name there matches the pattern; " + names;
-    }
-    return "no name there matches the pattern; compare it with the names on the host";
-  }
-  return HintFor(first->place, hints);
+  return seen == 0 ? Format(kHintOnMissing, first->place)
+                   : "no name there matches the pattern; compare it with the names on the host";
 }
 
 void SortOnce(std::vector<MatchOutcome>& outcomes) {
   const auto place = [](const MatchOutcome& outcome) {
     return outcome.paths.empty() ? std::string_view() : std::string_view(outcome.paths.front());
   };
-  const auto key = [&](const MatchOutcome& outcome) {
-    return std::tuple(outcome.kind, std::string_view(outcome.id), place(outcome),
-                      std::string_view(outcome.reason), std::string_view(outcome.detail));
-  };
-  std::stable_sort(outcomes.begin(), outcomes.end(),
-                   [&](const MatchOutcome& a, const MatchOutcome& b) {
-                     if (a.kind != b.kind) return a.kind < b.kind;
-                     if (a.id != b.id) return IdLess(a.id, b.id);
-                     return IdLess(place(a), place(b));
-                   });
-  outcomes.erase(
-      std::unique(outcomes.begin(), outcomes.end(),
-                  [&](const MatchOutcome& a, const MatchOutcome& b) { return key(a) == key(b); }),
-      outcomes.end());
+  std::ranges::stable_sort(outcomes, [&](const MatchOutcome& a, const MatchOutcome& b) {
+    if (a.kind != b.kind) return a.kind < b.kind;
+    if (a.id != b.id) return IdLess(a.id, b.id);
+    return IdLess(place(a), place(b));
+  });
+  outcomes.erase(std::unique(outcomes.begin(), outcomes.end()), outcomes.end());
 }
 
 /// Adds to a listed device that `not` compared nothing.
@@ -89,43 +75,52 @@ void AddNotCompared(const MatchReport& report, MatchOutcome& outcome) {
       Format("{}\"not\" compared nothing: {}", outcome.detail.empty() ? "" : "; ", why->second);
 }
 
+/// Returns the outcome of a device that a match found. It can still be rejected, for example if a
+/// template cannot be rendered.
+MatchOutcome OutcomeOf(const MatchReport::Item& found, const Snapshot& snapshot) {
+  if (const ListedDevice* listed = FindDevice(snapshot, found.id)) {
+    std::string facts = listed->health == Health::kHealthy ? "" : "unhealthy: " + listed->reason;
+    for (const DeviceNote& note : snapshot.notes) {
+      if (note.device == found.id) facts += (facts.empty() ? "" : "; ") + note.text;
+    }
+    return {found, OutcomeKind::kListed, "", std::move(facts)};
+  }
+  // An inventory records a rejected device under the path of its first node, or its ID.
+  const auto& rejected = snapshot.rejected;
+  const auto rejection = std::ranges::find_if(rejected, [&](const Rejection& one) {
+    return one.path == found.id || (!found.paths.empty() && one.path == found.paths.front());
+  });
+  if (rejection == rejected.end()) {
+    return {found, OutcomeKind::kRejected, "unknown", "it cannot be allocated"};
+  }
+  return {found, OutcomeKind::kRejected, std::string(Name(rejection->reason)), rejection->detail};
+}
+
 ExplainReport::Match ExplainMatch(const MatchSpec& match, const MatchReport& report,
-                                  const Snapshot& snapshot, const AccessHints& hints) {
+                                  const Snapshot& snapshot) {
   ExplainReport::Match explained;
   explained.text = match.display.text;
-  for (const auto& place : report.scanned)
-    explained.scanned.push_back({place, HintFor(place, hints)});
+  explained.scanned = report.scanned;
   auto& outcomes = explained.outcomes;
-  for (const auto& found : report.found) {
+  for (const MatchReport::Item& found : report.found) {
     outcomes.push_back(OutcomeOf(found, snapshot));
     AddNotCompared(report, outcomes.back());
   }
-  for (const auto& rejected : report.rejected) {
-    outcomes.push_back(OutcomeOf(rejected, report, hints));
+  for (const MatchReport::Rejected& rejected : report.rejected) {
+    outcomes.push_back(
+        {rejected, OutcomeKind::kRejected, std::string(Name(rejected.reason)), rejected.detail});
   }
-  for (const auto& drop : report.drops) outcomes.push_back(OutcomeOf(drop, hints));
+  for (const MatchReport::Drop& drop : report.drops) {
+    outcomes.push_back(
+        {drop, OutcomeKind::kFiltered, std::string(Name(drop.reason)), drop.detail, drop.numbers});
+  }
   SortOnce(outcomes);
   explained.left_out = report.left_out;
-  explained.hint = HintForMatch(report, hints);
+  explained.hint = HintFor(report);
   return explained;
 }
 
-/// Returns whether the device comes from a `count` source.
-bool IsCounted(const Inspection& inspection, const std::string& id) {
-  for (std::size_t i = 0; i < inspection.reports.size(); ++i) {
-    if (!std::holds_alternative<CountSource>(inspection.snapshot->spec->matches[i].source)) {
-      continue;
-    }
-    const auto& found = inspection.reports[i].found;
-    if (std::any_of(found.begin(), found.end(), [&](const auto& one) { return one.id == id; })) {
-      return true;
-    }
-  }
-  return false;
-}
-
-std::string ExplainNuma(const Inspection& inspection) {
-  const Snapshot& snapshot = *inspection.snapshot;
+std::string ExplainNuma(const Snapshot& snapshot) {
   if (snapshot.spec->api == Api::kDra) return "published as attributes of the devices";
   if (snapshot.topology && !snapshot.devices.empty()) return "reported to the kubelet";
   if (!snapshot.spec->topology) {
@@ -134,9 +129,7 @@ std::string ExplainNuma(const Inspection& inspection) {
   }
   for (const ListedDevice& listed : snapshot.devices) {
     if (listed.device->numa_node) continue;
-    const std::string& id = listed.device->id;
-    if (IsCounted(inspection, id)) return "not reported (count devices have no hardware)";
-    return Format("not reported (sysfs has no NUMA node for device \"{}\")", id);
+    return Format("not reported (sysfs has no NUMA node for device \"{}\")", listed.device->id);
   }
   return "not reported (no devices)";
 }
@@ -165,50 +158,6 @@ std::string_view Name(OutcomeKind kind) {
   return "";
 }
 
-MatchOutcome OutcomeOf(const MatchReport::Thing& found, const Snapshot& snapshot) {
-  if (const ListedDevice* listed = FindDevice(snapshot, found.id)) {
-    std::string facts = listed->health == Health::kHealthy ? "" : "unhealthy: " + listed->reason;
-    for (const DeviceNote& note : snapshot.notes) {
-      if (note.device == found.id) facts += (facts.empty() ? "" : "; ") + note.text;
-    }
-    return {found, OutcomeKind::kListed, "", std::move(facts)};
-  }
-  // An inventory records a rejected device under the path of its first node, or its ID.
-  const auto& rejected = snapshot.rejected;
-  const auto rejection = std::find_if(rejected.begin(), rejected.end(), [&](const Rejection& one) {
-    return one.path == found.id || (!found.paths.empty() && one.path == found.paths.front());
-  });
-  if (rejection == rejected.end()) {
-    return {found, OutcomeKind::kRejected, std::string(kNoReason), "it cannot be allocated"};
-  }
-  return {found, OutcomeKind::kRejected, std::string(Name(rejection->reason)), rejection->detail};
-}
-
-MatchOutcome OutcomeOf(const MatchReport::Rejected& rejected, const MatchReport& report,
-                       const AccessHints& hints) {
-  const MatchReport::Thing& thing = rejected;
-  MatchOutcome outcome{thing, OutcomeKind::kRejected, std::string(Name(rejected.reason)),
-                       rejected.detail};
-  if (rejected.reason != RejectReason::kUnreadable) return outcome;
-  // Everything unreadable in /sys is rejected under one name; the scanned place has the actual
-  // path.
-  const auto place = std::find_if(
-      report.scanned.begin(), report.scanned.end(),
-      [&](const MatchReport::ScannedPlace& l) { return l.problem == rejected.detail; });
-  if (place != report.scanned.end()) outcome.hint = HintFor(*place, hints);
-  return outcome;
-}
-
-MatchOutcome OutcomeOf(const MatchReport::Drop& drop, const AccessHints& hints) {
-  const MatchReport::Thing& thing = drop;
-  return {thing,
-          OutcomeKind::kFiltered,
-          std::string(Name(drop.reason)),
-          drop.detail,
-          drop.reason == DropReason::kMissing ? HintFor(drop.paths.front(), hints) : "",
-          drop.numbers};
-}
-
 std::string LabelOf(const MatchOutcome& outcome) {
   const auto& [id, paths] = std::tie(outcome.id, outcome.paths);
   const bool is_in_sysfs = paths.size() == 1 && paths.front() == outcome.syspath;
@@ -221,18 +170,6 @@ std::string LabelOf(const MatchOutcome& outcome) {
   return is_redundant && outcome.kind == OutcomeKind::kRejected ? where : id + ": " + where;
 }
 
-bool HaveDevices(const std::vector<ExplainReport>& reports, bool is_of_target) {
-  if (!is_of_target) {
-    return std::ranges::all_of(reports, [](const ExplainReport& r) { return r.listed > 0; });
-  }
-  const auto is_listed = [](const MatchOutcome& o) { return o.kind == OutcomeKind::kListed; };
-  return std::ranges::any_of(reports, [&](const ExplainReport& report) {
-    return std::ranges::any_of(report.matches, [&](const ExplainReport::Match& match) {
-      return std::ranges::any_of(match.outcomes, is_listed);
-    });
-  });
-}
-
 std::vector<ExplainReport> Explain(const std::vector<Inspection>& inspections,
                                    const std::string& node_name) {
   std::vector<ExplainReport> reports;
@@ -241,14 +178,14 @@ std::vector<ExplainReport> Explain(const std::vector<Inspection>& inspections,
     ExplainReport& report = reports.emplace_back();
     report.resource = snapshot.spec->name;
     report.listed = snapshot.devices.size();
-    report.numa = ExplainNuma(inspection);
+    report.numa = ExplainNuma(snapshot);
     report.missing_mounts = snapshot.missing_mounts;
     report.has_probe = snapshot.spec->health.has_value();
     report.evicts = snapshot.spec->on_unhealthy == OnUnhealthy::kEvict;
     report.slices = PreviewSlices(inspection.snapshot, node_name);
     for (std::size_t i = 0; i < inspection.reports.size(); ++i) {
-      report.matches.push_back(ExplainMatch(snapshot.spec->matches[i], inspection.reports[i],
-                                            snapshot, inspection.hints));
+      report.matches.push_back(
+          ExplainMatch(snapshot.spec->matches[i], inspection.reports[i], snapshot));
     }
   }
   AddShared(inspections, reports);

@@ -12,32 +12,31 @@ using Json = nlohmann::ordered_json;
 /// Keys for the number of entries, in the order of MatchReport::ScannedPlace::At.
 constexpr std::string_view kSeen[] = {"names", "devices", "entries"};
 
-Json Texts(const std::vector<std::string>& texts) {
+template <class Items, class ToJson>
+Json List(const Items& items, ToJson to_json) {
   Json list = Json::array();
-  for (const std::string& text : texts) list.push_back(Printable(text));
+  for (const auto& item : items) list.push_back(to_json(item));
   return list;
 }
 
-Json ScannedJson(const ExplainReport::ScannedPlace& place) {
+Json Texts(const std::vector<std::string>& texts) {
+  return List(texts, [](const std::string& text) { return Printable(text); });
+}
+
+Json ScannedJson(const MatchReport::ScannedPlace& place) {
   return {{"place", Printable(place.place)},
           {"pattern", Printable(place.pattern)},
           {std::string(kSeen[static_cast<std::size_t>(place.at)]), place.seen},
           {"matched", place.matched},
-          {"problem", Printable(place.problem)},
-          {"hint", Printable(place.hint)}};
+          {"problem", Printable(place.problem)}};
 }
 
 Json OutcomeJson(const MatchOutcome& outcome) {
-  return {{"outcome", Name(outcome.kind)},       {"id", Printable(outcome.id)},
-          {"paths", Texts(outcome.paths)},       {"reason", outcome.reason},
-          {"detail", Printable(outcome.detail)}, {"hint", Printable(outcome.hint)}};
-}
-
-template <class Things, class ToJson>
-Json List(const Things& things, ToJson to_json) {
-  Json list = Json::array();
-  for (const auto& thing : things) list.push_back(to_json(thing));
-  return list;
+  return {{"outcome", Name(outcome.kind)},
+          {"id", Printable(outcome.id)},
+          {"paths", Texts(outcome.paths)},
+          {"reason", outcome.reason},
+          {"detail", Printable(outcome.detail)}};
 }
 
 Json MatchJson(const ExplainReport::Match& match) {
@@ -73,8 +72,7 @@ Json ReportJson(const std::vector<ExplainReport>& reports, const ExplainTarget* 
     json["target"] = {{"path", Printable(target->argument)},
                       {"paths", Texts(target->paths)},
                       {"sysfs", Texts(target->syspaths)},
-                      {"description", Printable(target->description)},
-                      {"hint", Printable(target->hint)}};
+                      {"description", Printable(target->description)}};
   }
   json["resources"] = List(reports, ResourceJson);
   return json;

@@ -1,10 +1,8 @@
 // A report begins with the answer, one line for each match, and repeats its reason in the details.
 //
-// This file keeps reports short. Rejected or filtered entries with the same reason form a Group; a
-// group of more than kMaxAlike entries shares a line. Groups are sorted so that near misses come
-// first. Devices of other vendors share one line, and so do many directories that were scanned with
-// the same pattern. Lines beyond the maximum are counted. Each hint is printed once per match, or
-// once per report for `--path`.
+// This file keeps reports short. Rejected or filtered entries with the same reason share a line.
+// Near misses come first. Devices of other vendors share one line, and so do directories that were
+// scanned with the same pattern. Lines beyond the maximum are counted.
 
 #include "cli/explain/report_text.h"
 
@@ -22,13 +20,13 @@
 namespace patchbay {
 namespace {
 
-using ScannedPlace = ExplainReport::ScannedPlace;
+using ScannedPlace = MatchReport::ScannedPlace;
 
 /// More lines of one kind than these are counted, not printed.
 constexpr std::size_t kMaxDevices = 20;
 constexpr std::size_t kMaxOthers = 10;
-/// More entries with the same outcome and reason than these share a line, which names this many.
-constexpr std::size_t kMaxAlike = 3;
+/// A line names this many entries with the same reason.
+constexpr std::size_t kMaxNamed = 3;
 
 std::string PaintLabel(std::string_view label, bool colored) {
   if (label == "listed") return Paint(label, Color::kGreen, colored);
@@ -36,22 +34,17 @@ std::string PaintLabel(std::string_view label, bool colored) {
   return label == "hint" ? Paint(label, Color::kCyan, colored) : std::string(label);
 }
 
-/// Writes the lines of one or more matches, and each hint once.
+/// Writes the indented lines of the details.
 class Lines {
  public:
   Lines(std::string& out, const ReportStyle& style) : out_(out), style_(style) {}
 
-  void Match(std::size_t number, const std::string& text) {
-    out_ += Format("  match {}: {}\n", number, Printable(text));
-  }
   void Add(std::string_view label, const std::string& text) {
     const std::string gap(std::max<std::size_t>(label.size(), 10) - label.size(), ' ');
     out_ += Format("    {}{} {}\n", PaintLabel(label, style_.colored), gap, Printable(text));
   }
-  /// Adds a hint unless it was added before: one mount or permission may fix several problems.
-  void Hint(const std::string& text) {
-    if (!text.empty() && added_.insert(text).second) Add("hint", text);
-  }
+  /// Adds a line about the resource.
+  void AddFact(const std::string& text) { out_ += Format("  {}\n", Printable(text)); }
   void More(std::size_t count, std::string_view where) {
     if (count > 0) Add("", Format("and {} more{}", count, where));
   }
@@ -60,7 +53,6 @@ class Lines {
  private:
   std::string& out_;
   const ReportStyle& style_;
-  std::set<std::string> added_;
 };
 
 bool IsReportedAsRejection(const ScannedPlace& place, const std::vector<MatchOutcome>& outcomes) {
@@ -69,42 +61,14 @@ bool IsReportedAsRejection(const ScannedPlace& place, const std::vector<MatchOut
   });
 }
 
-/// Returns whether a place is the recursive part of another one, which saw the same names.
-bool IsWalkOf(const ScannedPlace& walk, const std::vector<ScannedPlace>& scanned) {
-  return walk.pattern == "**" &&
-         std::any_of(scanned.begin(), scanned.end(), [&](const ScannedPlace& place) {
-           return place.place == walk.place && place.pattern != "**";
-         });
-}
-
 void AddScanned(const ExplainReport::Match& match, Lines& lines) {
-  std::map<std::string, std::pair<ScannedPlace, std::vector<std::string>>> sums;  // by pattern
-  std::vector<const ScannedPlace*> good;
   std::size_t problems = 0;
   for (const ScannedPlace& place : match.scanned) {
-    if (place.problem.empty()) {
-      if (IsWalkOf(place, match.scanned)) continue;
-      auto& [sum, places] = sums.try_emplace(place.pattern, place, 0).first->second;
-      if (!places.empty()) {
-        sum.seen += place.seen;
-        sum.matched += place.matched;
-      }
-      places.push_back(place.place);
-      good.push_back(&place);
-    } else if (!IsReportedAsRejection(place, match.outcomes) && ++problems <= kMaxOthers) {
-      lines.Add("scanned", ProblemText(place));
-      lines.Hint(place.hint);
-    }
+    if (place.problem.empty() || IsReportedAsRejection(place, match.outcomes)) continue;
+    if (++problems <= kMaxOthers) lines.Add("scanned", ProblemText(place));
   }
   lines.More(problems - std::min(problems, kMaxOthers), " that cannot be read");
-  for (const ScannedPlace* place : good) {
-    const auto& [sum, places] = sums.at(place->pattern);
-    if (places.size() <= kMaxAlike) {
-      lines.Add("scanned", ScannedText(*place, {place->place}));
-    } else if (place->place == places.front()) {
-      lines.Add("scanned", ScannedText(sum, places));
-    }
-  }
+  for (const std::string& text : ScannedTexts(match.scanned)) lines.Add("scanned", text);
 }
 
 std::string Why(const MatchOutcome& outcome) {
@@ -112,37 +76,30 @@ std::string Why(const MatchOutcome& outcome) {
   return outcome.detail;
 }
 
-/// The outcomes that share a line: one, or several with the same reason.
+/// The outcomes that share a line: those of one reason, or a single listed device.
 struct Group {
   std::vector<std::string> labels;
   const MatchOutcome* first;
 
-  bool is_of_many() const { return labels.size() > kMaxAlike; }
   /// The order of groups: near misses first, large groups last.
   int rank() const {
-    return is_of_many() ? 2 : first->reason == Name(DropReason::kOtherKind) ? 1 : 0;
+    if (labels.size() > kMaxNamed) return 2;
+    return first->reason == Name(DropReason::kOtherKind) ? 1 : 0;
   }
 };
 
 std::vector<Group> GroupsOf(const std::vector<MatchOutcome>& outcomes, OutcomeKind kind) {
-  std::map<std::string, Group> alike;
-  for (const MatchOutcome& outcome : outcomes) {
-    if (outcome.kind != kind || !outcome.numbers.empty()) continue;
-    alike.try_emplace(Why(outcome), Group{{}, &outcome})
-        .first->second.labels.push_back(LabelOf(outcome));
-  }
   std::vector<Group> groups;
+  std::map<std::string, std::size_t> indexes;
   for (const MatchOutcome& outcome : outcomes) {
     if (outcome.kind != kind || !outcome.numbers.empty()) continue;
-    const Group& all = alike.at(Why(outcome));
-    if (kind == OutcomeKind::kListed || !all.is_of_many()) {
-      groups.push_back({{LabelOf(outcome)}, &outcome});
-    } else if (all.first == &outcome) {
-      groups.push_back(all);
-    }
+    const std::string label = LabelOf(outcome);
+    const auto [index, is_new] =
+        indexes.try_emplace(kind == OutcomeKind::kListed ? label : Why(outcome), groups.size());
+    if (is_new) groups.push_back({{}, &outcome});
+    groups[index->second].labels.push_back(label);
   }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const Group& a, const Group& b) { return a.rank() < b.rank(); });
+  std::ranges::stable_sort(groups, {}, &Group::rank);
   return groups;
 }
 
@@ -155,9 +112,8 @@ void AddOutcomes(const ExplainReport::Match& match, OutcomeKind kind, Lines& lin
       hidden += group.labels.size();
       continue;
     }
-    const std::string what = Some(group.labels, kMaxAlike), why = Why(*group.first);
+    const std::string what = Some(group.labels, kMaxNamed), why = Why(*group.first);
     lines.Add(Name(kind), why.empty() ? what : what + (is_listed ? ", " : ": ") + why);
-    lines.Hint(group.first->hint);
   }
   lines.More(hidden, is_listed ? Format("; `{}` lists them all", lines.style().devices)
                                : "; --output json prints them all");
@@ -177,23 +133,15 @@ void AddOtherVendors(const ExplainReport::Match& match, Lines& lines) {
             OtherVendorsText(count, {numbers.begin(), numbers.end()}));
 }
 
-void AddMatch(const ExplainReport::Match& match, std::size_t number, Lines& lines) {
-  lines.Match(number, match.text);
+void AddMatch(const ExplainReport::Match& match, Lines& lines) {
   AddScanned(match, lines);
-  std::set<OutcomeKind> added;
-  for (const MatchOutcome& outcome : match.outcomes) {
-    if (added.insert(outcome.kind).second) AddOutcomes(match, outcome.kind, lines);
+  for (const OutcomeKind kind :
+       {OutcomeKind::kListed, OutcomeKind::kRejected, OutcomeKind::kFiltered}) {
+    AddOutcomes(match, kind, lines);
   }
   AddOtherVendors(match, lines);
   lines.More(match.left_out, "");
-  lines.Hint(match.hint);
-}
-
-bool IsUnrelated(const ExplainReport& report) {
-  return std::all_of(report.matches.begin(), report.matches.end(),
-                     [](const ExplainReport::Match& match) {
-                       return match.is_unrelated && match.outcomes.size() == 1;
-                     });
+  if (!match.hint.empty()) lines.Add("hint", match.hint);
 }
 
 /// Returns the main reason why a match lists nothing, or "" if there is no short one.
@@ -208,7 +156,8 @@ std::string ReasonOf(const ExplainReport::Match& match) {
   for (const ScannedPlace& place : match.scanned) {
     if (!place.problem.empty() && !place.is_exclude) return ProblemText(place);
   }
-  return match.hint.empty() ? of_kind(OutcomeKind::kFiltered) : match.hint;
+  const std::string why = of_kind(OutcomeKind::kFiltered);
+  return why.empty() ? match.hint : why;
 }
 
 /// Returns the answer for one match: "1 listed, 2 filtered".
@@ -217,8 +166,8 @@ std::string SummaryOf(const ExplainReport::Match& match) {
   std::size_t listed = 0;
   for (const OutcomeKind kind :
        {OutcomeKind::kListed, OutcomeKind::kRejected, OutcomeKind::kFiltered}) {
-    const auto count = static_cast<std::size_t>(std::ranges::count(
-        match.outcomes, kind, [](const MatchOutcome& outcome) { return outcome.kind; }));
+    const auto count =
+        static_cast<std::size_t>(std::ranges::count(match.outcomes, kind, &MatchOutcome::kind));
     if (kind == OutcomeKind::kListed) listed = count;
     if (count == 0 && kind != OutcomeKind::kListed) continue;
     text += Format("{}{} {}", text.empty() ? "" : ", ", count, Name(kind));
@@ -242,26 +191,12 @@ std::string AnswerText(const std::vector<ExplainReport>& reports, const ReportSt
   return out;
 }
 
-/// Returns the answer for one object: which matches list or reject it.
-std::string TargetAnswerText(const std::vector<ExplainReport>& reports, const ReportStyle& style) {
-  std::string out;
-  bool is_listed = false;
-  for (const ExplainReport& report : reports) {
-    for (std::size_t i = 0; i < report.matches.size(); ++i) {
-      const MatchOutcome& outcome = report.matches[i].outcomes.front();
-      if (outcome.kind == OutcomeKind::kFiltered) continue;
-      const bool is_good = outcome.kind == OutcomeKind::kListed;
-      is_listed = is_listed || is_good;
-      out += Format("  {} by match {} of {}\n", PaintLabel(Name(outcome.kind), style.colored),
-                    i + 1, report.resource);
-    }
-  }
-  return is_listed ? out : out + "  no resource lists it\n";
-}
-
 /// Adds the devices of a resource as its ResourceSlices have them.
-void AddSlices(const SlicePreview& preview, Lines& lines) {
-  if (!preview.not_served.empty()) return lines.Add("not served", preview.not_served);
+void AddSlices(const ExplainReport& report, Lines& lines) {
+  const SlicePreview& preview = *report.slices;
+  lines.AddFact(Format("ResourceSlices: {} in pool {}, DeviceClass {}", preview.slices,
+                       preview.pool, preview.device_class));
+  if (!preview.not_served.empty()) lines.Add("not served", preview.not_served);
   std::size_t shown = 0;
   for (const auto& [id, entry] : preview.devices) {
     if (++shown > kMaxDevices) continue;
@@ -281,79 +216,64 @@ void AddSlices(const SlicePreview& preview, Lines& lines) {
     if (++shown <= kMaxOthers) lines.Add("problem", problem);
   }
   lines.More(preview.problems.size() - std::min(preview.problems.size(), kMaxOthers), " problems");
+  if (report.has_probe) {
+    lines.Add("hint", Format("taints of health probes are missing, because probes do not run here; "
+                             "`{} --probe --output json {}` has them",
+                             lines.style().devices, report.resource));
+  }
+  if (report.evicts) {
+    lines.Add("hint",
+              "unhealthy devices evict their pods; a claim that tolerates it needs `effect: "
+              "NoExecute` in its toleration");
+  }
+}
+
+/// Adds the details of a resource: what each match found, and what concerns all of them.
+void AddResource(const ExplainReport& report, Lines& lines) {
+  for (std::size_t i = 0; i < report.matches.size(); ++i) {
+    lines.AddFact(Format("match {}: {}", i + 1, report.matches[i].text));
+    AddMatch(report.matches[i], lines);
+  }
+  if (!report.numa.empty()) lines.AddFact("NUMA nodes: " + report.numa);
+  if (report.slices) AddSlices(report, lines);
+  for (const auto& [path, detail] : report.missing_mounts) {
+    lines.AddFact(Format("mount: {} is missing: {}", path, detail));
+  }
+  for (const auto& [path, other] : report.shared) {
+    lines.AddFact(Format("shared: {} also belongs to {}; it may be allocated twice", path, other));
+  }
+}
+
+bool IsUnrelated(const ExplainReport& report) {
+  return std::ranges::all_of(report.matches, &ExplainReport::Match::is_unrelated);
 }
 
 }  // namespace
 
-std::string ReportText(const std::vector<ExplainReport>& reports, const ReportStyle& style) {
-  std::string out = AnswerText(reports, style);
-  for (const ExplainReport& report : reports) {
-    out += Format("\n{}\n", Paint(report.resource, Color::kBold, style.colored));
-    for (std::size_t i = 0; i < report.matches.size(); ++i) {
-      Lines lines(out, style);  // each match has its own hints
-      AddMatch(report.matches[i], i + 1, lines);
-    }
-    out += Format("  NUMA nodes: {}\n", Printable(report.numa));
-    if (report.slices) {
-      out += Format("  ResourceSlices: {} in pool {}, DeviceClass {}\n", report.slices->slices,
-                    report.slices->pool, report.slices->device_class);
-      Lines lines(out, style);
-      AddSlices(*report.slices, lines);
-      if (report.has_probe) {
-        lines.Hint(
-            Format("taints of health probes are missing, because probes do not run here; "
-                   "`{} --probe --output json {}` has them",
-                   style.devices, report.resource));
-      }
-      if (report.evicts) {
-        lines.Hint(
-            "unhealthy devices evict their pods; a claim that tolerates it needs `effect: "
-            "NoExecute` "
-            "in its toleration");
-      }
-    }
-    for (const auto& [path, detail] : report.missing_mounts) {
-      out += Format("  mount: {} is missing: {}\n", Printable(path), Printable(detail));
-    }
-    for (const auto& [path, other] : report.shared) {
-      out += Format("  shared: {} also belongs to {}; it may be allocated twice\n", Printable(path),
-                    other);
-    }
+std::string ReportText(const std::vector<ExplainReport>& reports, const ExplainTarget* target,
+                       const ReportStyle& style) {
+  std::string out;
+  if (target == nullptr) {
+    out = AnswerText(reports, style);
+  } else {
+    const std::string& what = target->description;
+    out = Paint(Printable(target->argument), Color::kBold, style.colored) +
+          (what.empty() ? "" : ": " + Printable(what)) + "\n";
   }
-  return out;
-}
-
-std::string TargetReportText(const ExplainTarget& target, const std::vector<ExplainReport>& reports,
-                             const ReportStyle& style) {
-  std::string out = Paint(Printable(target.argument), Color::kBold, style.colored);
-  if (!target.description.empty()) out += ": " + Printable(target.description);
-  out += "\n" + TargetAnswerText(reports, style);
-  Lines lines(out, style);
-  // Other errors are printed with their hint below the matches that they affect.
-  if (target.error && target.error->kind == ErrorKind::kNotFound) lines.Hint(target.hint);
   std::vector<std::string> unrelated;
-  std::set<std::string> others;
   for (const ExplainReport& report : reports) {
     if (IsUnrelated(report)) unrelated.push_back(report.resource);
-    for (const auto& [path, other] : report.shared) {
-      others.insert({report.resource, other});
-    }
   }
-  if (unrelated.size() <= kMaxAlike) unrelated.clear();
+  if (unrelated.size() <= kMaxNamed) unrelated.clear();
+  Lines lines(out, style);
   for (const ExplainReport& report : reports) {
     if (!unrelated.empty() && IsUnrelated(report)) continue;
     out += Format("\n{}\n", Paint(report.resource, Color::kBold, style.colored));
-    for (std::size_t i = 0; i < report.matches.size(); ++i) {
-      AddMatch(report.matches[i], i + 1, lines);
-    }
+    AddResource(report, lines);
   }
-  if (!others.empty()) {
-    out += Format("\nshared: it belongs to {}; it may be allocated {} times\n",
-                  fmt::join(others, ", "), others.size());
+  if (!unrelated.empty()) {
+    out += Format("\nno match of these resources is for it: {}\n", Some(unrelated, kMaxDevices));
   }
-  if (!unrelated.empty())
-    out += Format("\nnot relevant here (run `{} RESOURCE --path …` for details): {}\n",
-                  Printable(style.explain), Some(unrelated, kMaxDevices));
   return out;
 }
 

@@ -11,19 +11,15 @@ namespace patchbay {
 /// How reports are printed.
 struct ReportStyle {
   bool colored;
-  std::string devices;  ///< the commands for hints, with their options
-  std::string explain;
+  std::string devices;  ///< the command `devices` for hints, with its options
 };
 
 /// Formats reports as text of one or two screens. Begins with the answer: one line for each match
-/// of each resource. Then come the details: entries with the same outcome and reason share a line,
-/// and long lists are truncated. Names from the host are escaped.
-std::string ReportText(const std::vector<ExplainReport>& reports, const ReportStyle& style);
-
-/// Formats reports that FilterByTarget has reduced to `target`. Begins with a description of the
-/// object, and with the matches that list or reject it. If several resources do not apply to it,
-/// only their names are listed.
-std::string TargetReportText(const ExplainTarget& target, const std::vector<ExplainReport>& reports,
-                             const ReportStyle& style);
+/// of each resource, or the description of the target that FilterByTarget was called with, which
+/// can be null. Then come the details: entries with the same outcome and reason share a line, and
+/// long lists are truncated. If several resources do not apply to the target, only their names are
+/// listed. Names from the host are escaped.
+std::string ReportText(const std::vector<ExplainReport>& reports, const ExplainTarget* target,
+                       const ReportStyle& style);
 
 }  // namespace patchbay

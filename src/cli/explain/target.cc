@@ -4,27 +4,16 @@
 
 #include "base/format.h"
 #include "base/path.h"
-#include "cli/access_hints.h"
-#include "cli/slice_preview.h"
-#include "model/snapshot.h"
+#include "discovery/device_ancestry.h"
 
 namespace patchbay {
 namespace {
 
-template <class Things>
-bool HasId(const Things& things, const std::string& id) {
-  return std::any_of(things.begin(), things.end(), [&](const auto& one) { return one.id == id; });
-}
-
-bool IsId(const std::string& argument, const std::vector<Inspection>& inspections) {
-  return std::any_of(inspections.begin(), inspections.end(), [&](const Inspection& inspection) {
-    const auto& reports = inspection.reports;
-    return FindAdvertised(*inspection.snapshot, argument).listed != nullptr ||
-           std::any_of(reports.begin(), reports.end(), [&](const MatchReport& report) {
-             return HasId(report.found, argument) || HasId(report.rejected, argument) ||
-                    HasId(report.drops, argument);
-           });
-  });
+/// Removes duplicate slashes, "." and ".." from a path, by its text alone.
+std::string Normalized(const std::string& argument) {
+  if (!argument.starts_with('/')) return argument;
+  std::string path = FollowLink("", argument);
+  return path.empty() ? "/" : path;
 }
 
 std::vector<std::string> DevicesNamed(const std::string& name, const Sysfs& sysfs) {
@@ -36,115 +25,76 @@ std::vector<std::string> DevicesNamed(const std::string& name, const Sysfs& sysf
 /// Returns the sysfs device of a resolved host path: of a device node by its number, or the nearest
 /// one at or above a path in /sys/devices.
 std::optional<std::string> DeviceAt(const HostNode& node, const Sysfs& sysfs) {
-  if (node.path.starts_with("/sys/devices/")) return sysfs.Parent(node.path + "/uevent");
+  if (node.path.starts_with(kSysDevices)) return sysfs.Parent(node.path + "/uevent");
   auto device = sysfs.OfNode(node.type, node.major, node.minor);
   return device ? std::optional(std::move(*device)) : std::nullopt;
 }
 
-/// Describes the nearest USB device or PCI function at or above a device.
+/// Describes the nearest USB device or PCI function at or above a device, or returns "".
 std::string ParentText(const DeviceAncestry& device, DeviceAncestries& ancestries) {
-  const auto owner = [&](const SysfsDevice& parent) {
-    return parent.path == device.self().path ? "the" : "of the";
-  };
-  if (const SysfsDevice* usb = device.UsbDevice()) {
-    const std::string numbers = ancestries.NumbersOf(*usb), identity = ancestries.UsbIdentity(*usb);
-    const auto text = Format("{} USB device {} at port {}", owner(*usb), numbers, usb->name);
-    const bool has_serial = identity[numbers.size()] == '-';
-    return has_serial ? text + " with serial number " + identity.substr(numbers.size() + 1) : text;
-  }
-  if (const SysfsDevice* pci = device.PciDevice()) {
-    return Format("{} PCI device {} at {}", owner(*pci), ancestries.NumbersOf(*pci), pci->name);
-  }
-  return "";
-}
-
-std::string Describe(const ExplainTarget& target, const std::string& leads_to,
-                     DeviceAncestries& ancestries) {
-  if (target.error) {
-    if (target.error->kind != ErrorKind::kNotFound) return target.error->message;
-    return leads_to.empty() ? "it does not exist" : "a dangling link to " + leads_to;
-  }
-  std::string text = leads_to.empty() ? "" : "it leads to " + leads_to;
-  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
-  if (target.type) add(std::string(Describe(*target.type)));
-  for (const std::string& path : target.syspaths) {
-    const auto device = ancestries.Of(path);
-    if (!device) continue;
-    if (!target.type && path != leads_to) add(path);
-    const std::string parent = ParentText(*device, ancestries);
-    if (parent.empty()) continue;
-    add(parent);
-    break;
+  const SysfsDevice* const usb = device.UsbDevice();
+  const SysfsDevice* const parent = usb == nullptr ? device.PciDevice() : usb;
+  if (parent == nullptr) return "";
+  const std::string numbers = ancestries.NumbersOf(*parent);
+  std::string text =
+      Format("{} {} device {} at {}{}", parent == &device.self() ? "the" : "of the",
+             usb == nullptr ? "PCI" : "USB", numbers, usb == nullptr ? "" : "port ", parent->name);
+  const std::string identity = usb == nullptr ? "" : ancestries.UsbIdentity(*usb);
+  if (identity.starts_with(numbers + "-")) {
+    text += " with serial number " + identity.substr(numbers.size() + 1);
   }
   return text;
 }
 
-void AddNew(std::string path, std::vector<std::string>& paths) {
-  if (path.empty() || std::find(paths.begin(), paths.end(), path) != paths.end()) return;
-  paths.push_back(std::move(path));
-}
-
-Failure InvalidTarget(const std::string& argument, const HostRoot& host) {
-  std::string suggestion;
-  for (const std::string above : {"/", "/dev/"}) {
-    const auto node = host.Resolve(above + argument);
-    if (node && node->type != FileType::kDirectory) suggestion = above + argument;
-  }
-  return Fail(
-      ErrorKind::kInvalid,
-      Format("\"{}\" is not a path, and there is no device with this ID or name in sysfs: {}",
-             argument,
-             suggestion.empty() ? "write a path such as /dev/ttyUSB0, the ID of a device that "
-                                  "is listed, or a name such as 1-1.2, can0 or 0000:00:05.0"
-                                : Format("did you mean {}?", suggestion)));
+void AddFact(const std::string& fact, std::string& description) {
+  if (!fact.empty()) description += (description.empty() ? "" : ", ") + fact;
 }
 
 }  // namespace
 
-std::string NormalizedPath(const std::string& argument) {
-  if (!argument.starts_with('/')) return argument;
-  std::string path = FollowLink("", argument);
-  return path.empty() ? "/" : path;
+bool ExplainTarget::HasPath(const std::string& path) const {
+  return std::ranges::find(paths, path) != paths.end();
 }
 
-Result<ExplainTarget> ResolveTarget(const std::string& argument,
-                                    const std::vector<Inspection>& inspections, const Sysfs& sysfs,
-                                    DeviceAncestries& ancestries) {
-  const HostRoot& host = sysfs.host();
-  ExplainTarget target{NormalizedPath(argument)};
-  std::string leads_to;
-  if (target.argument.starts_with('/')) {
-    target.paths.push_back(target.argument);
-    if (const auto link = host.ReadLink(target.argument)) leads_to = *link;
-    auto node = host.Resolve(target.argument);
-    if (node) {
-      if (!node->path.starts_with("/sys/devices/")) target.type = node->type;
-      if (node->path != target.argument) leads_to = node->path;
-      AddNew(node->path, target.paths);
-      if (auto device = DeviceAt(*node, sysfs)) target.syspaths.push_back(std::move(*device));
-    } else {
-      target.hint = AccessHint(CheckAccess(host, target.argument), host);
-      target.error = std::move(node).error();
+std::vector<std::string> ExplainTarget::Names() const {
+  std::vector<std::string> names = {argument};
+  names.insert(names.end(), paths.begin(), paths.end());
+  names.insert(names.end(), syspaths.begin(), syspaths.end());
+  return names;
+}
+
+ExplainTarget FindTarget(const std::string& argument, const HostRoot& host) {
+  const Sysfs sysfs(host);
+  DeviceAncestries ancestries(sysfs);
+  ExplainTarget target{Normalized(argument)};
+  bool is_node = false;
+  if (target.is_path()) {
+    target.paths = {target.argument};
+    const auto node = host.Resolve(target.argument);
+    if (!node) {
+      target.description = node.error().message;
+      return target;
     }
+    if (node->path != target.argument) {
+      target.paths.push_back(node->path);
+      target.description = "it leads to " + node->path;
+    }
+    is_node = !node->path.starts_with(kSysDevices);
+    if (is_node) AddFact(std::string(Describe(node->type)), target.description);
+    if (auto device = DeviceAt(*node, sysfs)) target.syspaths.push_back(std::move(*device));
   } else {
     target.syspaths = DevicesNamed(target.argument, sysfs);
-    if (target.syspaths.empty() && !IsId(target.argument, inspections)) {
-      const auto slot = ParseReplica(argument);  // logs name a slot of a device "name::1"
-      for (const Inspection& inspection : inspections) {
-        const auto id =
-            IdOfSliceName(inspection.snapshot, slot ? slot->device_id : std::string_view(argument));
-        if (!id) continue;
-        return ExplainTarget{.argument = *id,
-                             .description = Format("{} in ResourceSlices", argument)};
-      }
-      return InvalidTarget(target.argument, host);
-    }
   }
+  std::string parent;
   for (const std::string& path : target.syspaths) {
     const auto device = ancestries.Of(path);
-    if (device) AddNew(device->self().node, target.paths);
+    if (!device) continue;
+    if (!is_node && !target.HasPath(path)) AddFact(path, target.description);
+    const std::string& node = device->self().node;
+    if (!node.empty() && !target.HasPath(node)) target.paths.push_back(node);
+    if (parent.empty()) parent = ParentText(*device, ancestries);
   }
-  target.description = Describe(target, leads_to, ancestries);
+  AddFact(parent, target.description);
   return target;
 }
 

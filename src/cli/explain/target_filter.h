@@ -7,11 +7,11 @@
 
 namespace patchbay {
 
-/// Reduces the reports of `inspections` to the one object of the target: one outcome for each
-/// match, plus the paths that could not be read if they may be the reason. Inspects the host for
-/// matches whose report does not mention the object. May block.
-void FilterByTarget(const ExplainTarget& target, const std::vector<Inspection>& inspections,
-                    const Sysfs& sysfs, DeviceAncestries& ancestries,
-                    std::vector<ExplainReport>& reports);
+/// Reduces the reports of `inspections`, whose scan requested the names of the target, to what they
+/// have about it. If a match has nothing, what it could not read may be the reason. Fails if the
+/// argument is neither a path nor a name in sysfs, and no report has it as an ID; the error lists
+/// the valid forms. Follows links on the host.
+Status FilterByTarget(const ExplainTarget& target, const std::vector<Inspection>& inspections,
+                      const HostRoot& host, std::vector<ExplainReport>& reports);
 
 }  // namespace patchbay

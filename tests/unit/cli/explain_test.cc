@@ -138,17 +138,20 @@ match = [{ path = "/dev/card*" }]
 
 TEST_F(ExplainTest, PrintsAHintIfNothingMatches) {
   Config(kCards);
-  const auto wait =
-      HasSubstr("hint       wait for it, or fix the pattern; if the host has it, mount it at " +
-                tree_.path("srv") + "\n");
-  EXPECT_THAT(Explain().out, AllOf(HasSubstr("scanned    /srv: No such file"), wait));
+  EXPECT_THAT(Explain().out,
+              AllOf(HasSubstr("scanned    /srv: No such file"),
+                    HasSubstr("hint       if the host has /srv, the container lacks a mount")));
   tree_.Dir("srv");
-  EXPECT_THAT(Explain().out, AllOf(HasSubstr("scanned    /srv/: 0 names\n"), wait));
+  EXPECT_THAT(Explain().out, AllOf(HasSubstr("scanned    /srv/: 0 names\n"),
+                                   HasSubstr("hint       if the host has /srv/, the container")));
   tree_.File("srv/other");
   EXPECT_THAT(Explain().out, AllOf(HasSubstr("/srv/: 1 name, which does not match card*\n"),
                                    HasSubstr("no name there matches the pattern; compare it")));
-  tree_.File("srv/Card7");
-  EXPECT_THAT(Explain().out, HasSubstr("no name there matches the pattern; /srv has Card7\n"));
+  Match("path = '/srv/missing'");
+  EXPECT_THAT(Explain().out,
+              AllOf(HasSubstr("0 listed, 1 filtered; /srv/missing: the path does"),
+                    HasSubstr("filtered   /srv/missing: the path does not exist\n"),
+                    HasSubstr("hint       if the host has /srv/missing, the container")));
 }
 
 TEST_F(ExplainTest, ReportsGroupsAndTemplates) {
@@ -387,14 +390,10 @@ exclude = "/srv/card?*"
               testing::ElementsAre("/srv/card1", "/srv/card2", "/srv/card10", "/srv/card33"));
 }
 
-TEST_F(ExplainTest, CountDevicesHaveNoNumaNode) {
+TEST_F(ExplainTest, NamesADeviceWithoutNumaNode) {
   Match("count = 2");
   EXPECT_THAT(Explain().out,
-              HasSubstr("NUMA nodes: not reported (count devices have no hardware)\n"));
-  Match("path = '/srv/x'\ntype = 'file'\n[[resource.match]]\ncount = 2");
-  tree_.File("srv/x");
-  EXPECT_THAT(Explain().out,
-              HasSubstr("NUMA nodes: not reported (count devices have no hardware)\n"));
+              HasSubstr("NUMA nodes: not reported (sysfs has no NUMA node for device \"0\")\n"));
 }
 
 TEST_F(ExplainTest, PrintsJson) {
@@ -416,110 +415,73 @@ TEST_F(ExplainTest, PrintsJson) {
   const auto& outcomes = match.at("outcomes");
   ASSERT_EQ(outcomes.size(), 3);
   EXPECT_EQ(outcomes.at(0), nlohmann::json::parse(R"({"outcome": "listed", "id": "card1",
-      "paths": ["/srv/card1"], "reason": "", "detail": "", "hint": ""})"));
+      "paths": ["/srv/card1"], "reason": "", "detail": ""})"));
   EXPECT_EQ(outcomes.at(1).at("outcome"), "rejected");
   EXPECT_EQ(outcomes.at(1).at("paths").at(0), "/srv/card\\xff");
   EXPECT_EQ(outcomes.at(1).at("reason"), "bad_name");
   EXPECT_THAT(outcomes.at(1).at("detail"), testing::StartsWith("its path is not valid UTF-8"));
   EXPECT_EQ(outcomes.at(2), nlohmann::json::parse(R"({"outcome": "filtered", "id": "",
-      "paths": ["/srv/card9"], "reason": "excluded", "detail": "it is excluded by /srv/card9",
-      "hint": ""})"));
+      "paths": ["/srv/card9"], "reason": "excluded", "detail": "it is excluded by /srv/card9"})"));
 }
 
-/// Hints for missing mounts and permissions.
-class ExplainHintTest : public ExplainTest {
- protected:
-  std::string Mount(const std::string& path) const {
-    return Format("hint       in a container, mount the host's {} at {} (", path, tree_.path(path));
-  }
-};
+/// Hints and errors about paths that are missing or cannot be read.
+using ExplainHintTest = ExplainTest;
 
-TEST_F(ExplainHintTest, NamesTheMissingDevMount) {
+TEST_F(ExplainHintTest, NamesTheMissingDirectory) {
   Match(R"(path = ["/dev/ttyUSB*", "/dev/serial/by-id/*"])");
-  const Ran ran = Explain();
-  EXPECT_THAT(ran.out, HasSubstr("scanned    /dev: No such file"));
-  EXPECT_THAT(ran.out, HasSubstr(Mount("/dev")));
-  EXPECT_EQ(ran.out.find("hint"), ran.out.rfind("hint")) << "one mount fixes both";
-}
-
-TEST_F(ExplainHintTest, ExplainsAMissingDirectoryBelowDev) {
-  Match(R"(path = "/dev/serial/by-id/*")");
-  tree_.Dir("dev");
-  EXPECT_THAT(Explain().out, HasSubstr(Mount("/dev"))) << "an empty one is as good as none";
-  tree_.File("dev/other");
-  EXPECT_THAT(Explain().out,
-              AllOf(HasSubstr("hint       udev creates it with the first such device"),
-                    Not(HasSubstr("mount"))));
-}
-
-TEST_F(ExplainHintTest, SuggestsSimilarPaths) {
-  tree_.File("dev/serial/by-id/x");
-  for (const char* name : {"dev/kvm", "dev/null", "dev/ttyS0", "dev/ttyS1"}) tree_.File(name);
-  Match(R"(path = "/dev/serail/by-id/*")");
-  EXPECT_THAT(Explain().out,
-              AllOf(HasSubstr("scanned    /dev/serail: No such file or directory\n"
-                              "    hint       /dev has serial, but no serail: fix the path"),
-                    Not(HasSubstr("mount"))));
-  Match(R"(path = ["/dev/kmv", "/dev/ttyS2"])");
-  EXPECT_THAT(Explain().out,
-              AllOf(HasSubstr("filtered   /dev/kmv: the path does not exist\n"
-                              "    hint       /dev has kvm, but no kmv: fix the path"),
-                    HasSubstr("hint       /dev has ttyS0, ttyS1, but no ttyS2")));
+  const std::string out = Explain().out;
+  EXPECT_THAT(out, AllOf(HasSubstr("scanned    /dev: No such file"),
+                         HasSubstr("hint       if the host has /dev, the container lacks a mount "
+                                   "(a hostPath volume; read-only is enough);")));
+  EXPECT_EQ(out.find("hint"), out.rfind("hint")) << "one for each match";
 }
 
 TEST_F(ExplainHintTest, ReportsAParentThatIsNotADirectory) {
   tree_.File("dev/ttyUSB0");
   for (const char* keys : {"path = '/dev/ttyUSB0/*'", "regex = '/dev/ttyUSB0/.*'"}) {
     Match(keys);
-    EXPECT_THAT(Explain().out,
-                AllOf(HasSubstr("scanned    /dev/ttyUSB0: "), HasSubstr("directory\n"),
-                      HasSubstr("hint       /dev/ttyUSB0 is not a directory: fix the pattern"),
-                      Not(HasSubstr("mount"))))
+    EXPECT_THAT(Explain().out, testing::ContainsRegex("scanned    /dev/ttyUSB0: .*directory\n"))
         << keys;
   }
 }
 
 TEST_F(ExplainHintTest, NamesTheMissingSysMount) {
   Match("pci = \"10ee:5000\"\n[[resource.match]]\nusb = \"0403:*\"");
+  const std::string why =
+      "sysfs has no devices: mount the host's /sys at " + tree_.path("sys") + "\n";
   const std::string out = Explain().out;
-  EXPECT_THAT(out, AllOf(HasSubstr("rejected   /sys: unreadable: sysfs has no devices"),
-                         HasSubstr(Mount("/sys")), Not(HasSubstr("sysfs has no such device"))));
-  EXPECT_NE(out.find(Mount("/sys")), out.rfind(Mount("/sys"))) << "each match has the hint";
+  EXPECT_THAT(
+      out, AllOf(HasSubstr("rejected   /sys: unreadable: " + why),
+                 HasSubstr("scanned    /sys: " + why), Not(HasSubstr("sysfs has no such device"))));
   tree_.Dir("sys");  // a container without a mount has an empty directory
-  EXPECT_THAT(Explain().out, HasSubstr(Mount("/sys")));
+  EXPECT_THAT(Explain().out, HasSubstr(why));
 }
 
 TEST_F(ExplainHintTest, NamesTheMissingSysMountForPathConditions) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   Match("path = \"/dev/tty*\"\nusb = \"0403:6001\"");
   tree_.CharDevice("dev/ttyUSB0", 188, 0);
-  EXPECT_THAT(Explain().out,
-              AllOf(HasSubstr("rejected   /sys: unreadable: "), HasSubstr(Mount("/sys"))));
+  EXPECT_THAT(Explain().out, AllOf(HasSubstr("rejected   /sys: unreadable: "),
+                                   HasSubstr("mount the host's /sys at " + tree_.path("sys"))));
 }
 
-TEST_F(ExplainHintTest, NamesTheMissingUdevDatabaseMount) {
+TEST_F(ExplainHintTest, NamesTheMissingUdevDatabase) {
   test::FakeSysfs sysfs(tree_);
   sysfs.Device("/sys/devices/virtual/net/can0", {.subsystem = "net", .ifindex = "4"});
-  const auto asks_for = [&](std::string_view keys) {
+  const auto out = [&](std::string_view keys) {
     Match(keys);
     return Explain().out;
   };
   const std::string_view serial =
       R"(udev = { subsystem = "net", properties = { ID_SERIAL = "*" } })";
-  EXPECT_THAT(asks_for(serial),
-              AllOf(HasSubstr("scanned    /run/udev/data: cannot access /run: No such file"),
-                    HasSubstr(Mount("/run/udev"))));
-  EXPECT_THAT(
-      asks_for(R"(udev = { subsystem = "net", properties = { ID_PATH = "*", IFINDEX = "4" } })"),
-      HasSubstr("/run/udev"));
-  EXPECT_THAT(asks_for(R"(udev = { subsystem = "net", properties = { IFINDEX = "4" } })"),
+  EXPECT_THAT(out(serial),
+              HasSubstr("filtered   can0: it has no property ID_SERIAL; there is no udev "
+                        "database: mount the host's /run/udev\n"));
+  EXPECT_THAT(out(R"(udev = { subsystem = "net", properties = { IFINDEX = "4" } })"),
               AllOf(HasSubstr("1 device listed"), Not(HasSubstr("/run/udev"))))
       << "the kernel itself knows it";
-  EXPECT_THAT(asks_for(R"(udev = { subsystem = "net" })"), Not(HasSubstr("/run/udev")));
-  EXPECT_THAT(asks_for("udev = { subsystem = \"net\" }\n[resource.env]\nS = \"{ID_SERIAL}\""),
-              AllOf(HasSubstr("missing_variable"), HasSubstr(Mount("/run/udev"))));
   tree_.Dir("run/udev/data");
-  EXPECT_THAT(asks_for(serial), Not(HasSubstr("scanned    /run/udev")));
+  EXPECT_THAT(out(serial), AllOf(HasSubstr("no property ID_SERIAL"), Not(HasSubstr("/run/udev"))));
 }
 
 TEST_F(ExplainHintTest, NamesThePermissionForADirectory) {
@@ -530,35 +492,33 @@ TEST_F(ExplainHintTest, NamesThePermissionForADirectory) {
   const auto json = nlohmann::json::parse(ExplainUnprivileged({"--output", "json"}).out);
   const std::string path = ExplainUnprivileged({"--path", "/srv/secret/sub"}).out;
   chmod(tree_.path("srv/secret").c_str(), 0755);
-  EXPECT_THAT(text, HasSubstr("rejected   /srv/secret/sub: unreadable: cannot access "
-                              "/srv/secret/sub: Permission denied\n"
-                              "    hint       run as root, with CAP_DAC_READ_SEARCH if"));
-  EXPECT_THAT(text, Not(HasSubstr("scanned"))) << "it is said once";
-  EXPECT_THAT(text, HasSubstr("allow this user to read /srv/secret;"));
-  EXPECT_THAT(path, HasSubstr("allow this user to read /srv/secret;"));
+  const std::string why =
+      "cannot access /srv/secret/sub: Permission denied; allow this user to read /srv/secret, or "
+      "run "
+      "as root with CAP_DAC_READ_SEARCH; SELinux can deny it to root, too";
+  EXPECT_THAT(text, HasSubstr("rejected   /srv/secret/sub: unreadable: " + why + "\n"));
+  EXPECT_THAT(text, Not(HasSubstr("scanned"))) << "it is printed once";
+  EXPECT_THAT(path, testing::StartsWith("/srv/secret/sub: " + why));
   const auto& match = json.at("resources").at(0).at("matches").at(0);
-  for (const auto& added : {match.at("scanned").at(0), match.at("outcomes").at(0)}) {
-    EXPECT_THAT(added.at("hint"), HasSubstr("CAP_DAC_READ_SEARCH"));
-  }
+  EXPECT_EQ(match.at("scanned").at(0).at("problem"), why);
+  EXPECT_EQ(match.at("outcomes").at(0).at("detail"), why);
   EXPECT_EQ(match.at("hint"), "");
-  EXPECT_THAT(ExplainUnprivileged().out, Not(HasSubstr("hint")));
+  EXPECT_THAT(ExplainUnprivileged().out, Not(HasSubstr("allow this user")));
 }
 
 TEST_F(ExplainHintTest, NamesThePermissionForAnAttribute) {
   test::FakeSysfs sysfs(tree_);
   const std::string device = "/sys/devices/virtual/x/a";
-  sysfs.Device(device, {.subsystem = "x", .attributes = {{"serial", "1"}, {"reset", "1"}}});
-  const auto asks_for = [&](std::string_view attribute, mode_t mode) {
-    chmod(tree_.path(Format("{}/{}", device, attribute)).c_str(), mode);
-    Match(Format("udev = {{ subsystem = \"x\", attributes = {{ {} = \"*\" }} }}", attribute));
-    return ExplainUnprivileged().out;
-  };
-  EXPECT_THAT(asks_for("serial", geteuid() == 0 ? 0400 : 0004),
-              AllOf(HasSubstr("scanned    " + device + "/serial: Permission denied\n"),
-                    HasSubstr("allow this user to read " + device + "/serial;")));
-  EXPECT_THAT(asks_for("reset", 0200), HasSubstr("no user can read " + device + "/reset"));
-  EXPECT_THAT(asks_for("serial", 0644),
-              AllOf(HasSubstr("1 device listed"), Not(HasSubstr("hint"))));
+  sysfs.Device(device, {.subsystem = "x", .attributes = {{"serial", "1"}}});
+  Match("udev = { subsystem = \"x\", attributes = { serial = \"*\" } }");
+  chmod(tree_.path(device + "/serial").c_str(), 0200);
+  EXPECT_THAT(
+      ExplainUnprivileged().out,
+      HasSubstr("scanned    " + device + "/serial: Permission denied; allow this user to read " +
+                device + "/serial, or "));
+  chmod(tree_.path(device + "/serial").c_str(), 0644);
+  EXPECT_THAT(ExplainUnprivileged().out,
+              AllOf(HasSubstr("1 device listed"), Not(HasSubstr("allow this user"))));
 }
 
 TEST_F(ExplainHintTest, NamesThePermissionForASysfsDirectory) {
@@ -572,16 +532,13 @@ TEST_F(ExplainHintTest, NamesThePermissionForASysfsDirectory) {
   EXPECT_EQ(match.at("scanned").at(0).at("place"), "/sys/class/net");
   const auto& outcome = match.at("outcomes").at(0);
   EXPECT_EQ(outcome.at("paths").at(0), "/sys");
-  EXPECT_THAT(outcome.at("hint"), HasSubstr("allow this user to read /sys/class/net;"));
+  EXPECT_THAT(outcome.at("detail"), HasSubstr("allow this user to read /sys/class/net,"));
 }
 
 TEST_F(ExplainHintTest, NamesTheLinkOfALoop) {
-  for (const std::string path : {"/srv/loop", "/dev/loopd"}) {
-    Match(Format("path = '{}/*'", path));
-    tree_.Link(path, path);
-    EXPECT_THAT(Explain().out,
-                AllOf(HasSubstr("hint       fix the link " + path + ":"), Not(HasSubstr("mount"))));
-  }
+  Match("path = '/srv/loop/*'");
+  tree_.Link("srv/loop", "loop");
+  EXPECT_THAT(Explain().out, HasSubstr("scanned    /srv/loop: the link /srv/loop is a loop"));
 }
 
 TEST_F(ExplainHintTest, CountsFurtherRejections) {

@@ -103,7 +103,7 @@ TEST_F(ScanTest, RejectsUnreadableDirectories) {
   EXPECT_THAT(Names("/dev/loop/"), IsEmpty());
   EXPECT_FALSE(scan_.complete());
   EXPECT_THAT(Rejected(scan_.rejected()), ElementsAre("unreadable /dev/loop/"));
-  EXPECT_THAT(scan_.rejected().front().detail, HasSubstr("too many levels of links"));
+  EXPECT_THAT(scan_.rejected().front().detail, HasSubstr("the link /dev/loop is a loop"));
 }
 
 TEST_F(ScanTest, ReportsARejectionOnce) {
@@ -279,9 +279,11 @@ TEST_F(ScanTest, ReportsMissingPermissions) {
   const auto as_nobody = [&](const auto& look) {
     if (setresuid(65534, 65534, 65534) != 0) _exit(2);
     look();
-    const bool reported = !scan_.complete() && scan_.rejected().size() == 1 &&
-                          scan_.rejected().front().reason == RejectReason::kUnreadable &&
-                          scan_.rejected().front().detail.ends_with("Permission denied");
+    const bool reported =
+        !scan_.complete() && scan_.rejected().size() == 1 &&
+        scan_.rejected().front().reason == RejectReason::kUnreadable &&
+        scan_.rejected().front().detail.find(
+            "Permission denied; allow this user to read /dev/secret, or") != std::string::npos;
     _exit(reported ? 0 : 1);
   };
   const auto ok = testing::ExitedWithCode(0);

@@ -24,10 +24,10 @@ class ReportTest : public testing::Test {
   void SetUp() override { chmod(tree_.path().c_str(), 0711); }
 
   /// Scans as a user without permission to read everything.
-  Discovery Find(std::vector<MatchSpec> matches, const std::string& wanted_path = "") const {
+  Discovery Find(std::vector<MatchSpec> matches, std::vector<std::string> wanted = {}) const {
     const bool is_root = geteuid() == 0;
     EXPECT_TRUE(!is_root || seteuid(65534) == 0);
-    const ScanRequest request{.wanted_path = wanted_path, .report = true};
+    const ScanRequest request{.wanted = std::move(wanted), .report = true};
     Discovery found = Discover(test::Resource(std::move(matches)), HostRoot(tree_.path()), request);
     EXPECT_TRUE(!is_root || seteuid(0) == 0);
     return found;
@@ -115,9 +115,9 @@ TEST_F(ReportTest, CountsRejectionsBeyondTheLimit) {
   // A requested path is in the report, regardless of its position in the directory.
   for (std::size_t i = 0; i < ScanContext::kMaxRejections + kMore; i += 200) {
     const std::string path = "/dev/x" + std::to_string(i);
-    found = Find({match}, path);
+    found = Find({match}, {path});
     EXPECT_THAT(found.reports[0].rejected,
-                testing::Contains(testing::Field(&MatchReport::Thing::paths, ElementsAre(path))));
+                testing::Contains(testing::Field(&MatchReport::Item::paths, ElementsAre(path))));
     EXPECT_THAT(found.rejected, SizeIs(ScanContext::kMaxRejections));
   }
 }
@@ -198,6 +198,75 @@ TEST_F(ReportTest, SeparatesOtherVendorsFromNearMisses) {
             "no part of it meets the conditions; 1-3:1.0: its subsystem is \"usb\", not tty");
   EXPECT_EQ(reports[1].scanned.front().seen, 3) << "interfaces are not separate devices";
   EXPECT_EQ(reports[1].found.front().syspath, "/sys/devices/usb1/1-3");
+}
+
+TEST_F(ReportTest, EachSourceReportsOnTheRequestedObject) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  const std::string tty = "/sys/devices/virtual/tty/tty0";
+  sysfs_.Device(tty, {.subsystem = "tty", .number = "4:0"});
+  tree_.File("srv/real/x");
+  tree_.Link("dev/link", "../srv/real");
+  const auto any = NodeType::kAny;
+  MatchSpec usb, pci, udev, count, command, all;
+  usb.source = UsbPattern{};
+  pci.source = PciPattern{};
+  udev.source = UdevPattern{{NamePattern::Compile("net").value()}, {}, {}, {}};
+  all.source = UdevPattern{{NamePattern::Compile("tty").value()}, {}, {}, {}};
+  count.source = CountSource{1};
+  command.source = CommandSource{{"/bin/echo", "[]"}};
+  const auto reasons = [&](const std::vector<std::string>& wanted) {
+    const Discovery found =
+        Find({test::PathMatch({"/dev/x*"}, any), test::RegexMatch("/dev/x.", any),
+              test::PathMatch({"/dev/**/x"}, any), usb, pci, udev, all, count, command},
+             wanted);
+    std::vector<std::string> texts;
+    for (const MatchReport& report : found.reports) {
+      for (const MatchReport::Drop& drop : report.drops) {
+        if (drop.paths == std::vector{wanted.front()}) {
+          texts.push_back(Format("{}: {}", Name(drop.reason), drop.detail));
+        }
+      }
+    }
+    return texts;
+  };
+  EXPECT_THAT(reasons({"/dev/tty0", tty}),
+              ElementsAre("no_match: the pattern does not match it",
+                          "no_match: the pattern does not match it",
+                          "no_match: the pattern does not match it",
+                          "no_match: it is not a USB device, nor a child of one",
+                          "no_match: it is not a PCI device, nor a child of one",
+                          "no_match: its subsystem is \"tty\", not net",
+                          HasSubstr("not_found: the scan did not find it"),
+                          "no_match: a count has no devices on the host",
+                          "no_match: the command did not print it"));
+  EXPECT_THAT(reasons({"/dev/link/x", "/srv/real/x"}),
+              testing::AllOf(testing::Contains(HasSubstr("not_found: the scan did not find it")),
+                             testing::Contains("no_match: sysfs has no such device").Times(4)));
+  EXPECT_THAT(reasons({"/dev/x1"}),
+              testing::AllOf(testing::Contains("not_found: the path does not exist").Times(2),
+                             testing::Contains("no_match: the path does not exist").Times(6)));
+  EXPECT_THAT(reasons({"3"}), testing::Contains("no_match: a count has no devices on the host"));
+}
+
+TEST_F(ReportTest, DoesNotCallAnObjectUnmatchedWhileSomethingCannotBeRead) {
+  tree_.File("dev/shut/x");
+  MatchSpec usb;
+  usb.source = UsbPattern{};
+  chmod(tree_.path("dev/shut").c_str(), 0);
+  for (const char* directory : {"/sys/class", "/sys/bus"}) tree_.Remove(directory);
+  const MatchSpec path = test::PathMatch({"/dev/shut/*"}, NodeType::kAny);
+  const Discovery of_path = Find({path, usb}, {"/dev/shut/x"});
+  const Discovery of_name = Find({usb}, {"1-1"});
+  chmod(tree_.path("dev/shut").c_str(), 0755);
+  EXPECT_THAT(of_name.reports[0].drops, IsEmpty());
+  for (const MatchReport& report : of_path.reports) {
+    EXPECT_THAT(report.drops, IsEmpty());
+    EXPECT_THAT(report.rejected.back().paths, ElementsAre("/dev/shut/x"));
+    EXPECT_THAT(report.rejected.back().detail, HasSubstr("allow this user to read /dev/shut,"));
+  }
+  EXPECT_THAT(Rejected(of_path.rejected),
+              UnorderedElementsAre("unreadable /dev/shut/", "unreadable /sys"))
+      << "only the report has the object";
 }
 
 TEST_F(ReportTest, ListsEveryPathOfARejectedDevice) {
