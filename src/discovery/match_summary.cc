@@ -180,6 +180,7 @@ std::vector<std::string> ScannedTexts(const std::vector<ScannedPlace>& scanned) 
   if (sums.size() > 1)
     std::erase_if(sums, [](const auto& sum) { return sum.first.pattern == "**"; });
   std::vector<std::string> texts;
+  texts.reserve(sums.size());
   for (const auto& [sum, places] : sums) texts.push_back(ScannedText(sum, places));
   return texts;
 }

@@ -106,13 +106,15 @@ ExplainReport::Match ExplainMatch(const MatchSpec& match, const MatchReport& rep
     outcomes.push_back(OutcomeOf(found, snapshot));
     AddNotCompared(report, outcomes.back());
   }
-  for (const MatchReport::Rejected& rejected : report.rejected) {
-    outcomes.push_back(
-        {rejected, OutcomeKind::kRejected, std::string(Name(rejected.reason)), rejected.detail});
+  const auto add = [&](const MatchReport::Item& item, OutcomeKind kind, std::string_view reason,
+                       const std::string& detail, const std::string& numbers) {
+    outcomes.push_back({item, kind, std::string(reason), detail, numbers});
+  };
+  for (const auto& one : report.rejected) {
+    add(one, OutcomeKind::kRejected, Name(one.reason), one.detail, "");
   }
-  for (const MatchReport::Drop& drop : report.drops) {
-    outcomes.push_back(
-        {drop, OutcomeKind::kFiltered, std::string(Name(drop.reason)), drop.detail, drop.numbers});
+  for (const auto& one : report.drops) {
+    add(one, OutcomeKind::kFiltered, Name(one.reason), one.detail, one.numbers);
   }
   SortOnce(outcomes);
   explained.left_out = report.left_out;
