@@ -244,7 +244,7 @@ class Page(PageTest):
                              self.card_ok({".*": f"{bad}<script>alert(5)</script>"}) +
                              resource("example.com/none", f'path = "/dev/{bad}/*"') +
                              resource("example.com/lab", "count = 1",
-                                      f'description = "{bad}"\non_nodes = ["*{bad}"]'),
+                                      f'description = "{bad}"\non_nodes = ["elsewhere"]'),
                              NODE_NAME="<b>node")
         script = self.dir / "card-ok"
         script.write_text(f"#!/bin/sh\necho '{bad}'\nexit 1\n")

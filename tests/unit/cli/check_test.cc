@@ -154,7 +154,7 @@ TEST_F(CheckTest, ReportsEveryErrorWithItsLocation) {
   EXPECT_EQ(ran.err, "");
   EXPECT_THAT(Places(Json::parse(ran.out)),
               ElementsAre("2:10 error bad-value", "6:1 error unknown-key", "9:22 error bad-pattern",
-                          "12:17 error bad-permissions", "21:13 error unknown-variable"));
+                          "12:17 error bad-value", "21:13 error unknown-variable"));
 }
 
 TEST_F(CheckTest, PrintsErrorsInCompilerFormat) {
