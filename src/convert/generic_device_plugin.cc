@@ -158,8 +158,8 @@ void GenericConversion::RefusePending(std::string what, std::string text) {
 /// Replaces paths in the container of the plugin by those on the host, and warns of paths that
 /// probably match nothing.
 void GenericConversion::TakePaths(GenericDevice& device, const Container* container) {
-  static const std::map<std::string, std::string> kNone;
-  const auto& host_paths = container == nullptr ? kNone : container->host_paths;
+  const auto host_paths =
+      container == nullptr ? std::map<std::string, std::string>() : HostPathsOf(*container);
   for (GenericGroup& group : device.groups) {
     for (GenericPath& path : group.paths) {
       // The longest path of a mount is the last one in the order of the map.
@@ -207,7 +207,7 @@ void GenericConversion::Add(GenericDevice device, const std::string& domain,
     for (const GenericGroup& group : device.groups) {
       device.errors.insert(device.errors.end(), group.errors.begin(), group.errors.end());
     }
-    Refuse(Truncate(name, 200), ToJson(*device.source, kMaxRefusedText), std::move(device.errors));
+    Refuse(Truncate(name, 200), device.source, std::move(device.errors));
     return;
   }
   TakePaths(device, container);
@@ -227,23 +227,24 @@ void GenericConversion::Flags(const Container& container) {
   const GenericFlags& flags = FlagsOf(container);
   found_ = found_ || flags.names_devices;
   if (flags.devices.empty()) return;
-  const std::string domain = Domain(flags.domain, &container, flags.devices.front().place);
+  const std::string domain = Domain(flags.domain, &container, flags.devices.front().source.place());
   for (const auto& [flag, value] : flags.settings) ReportNotApplied(flag, value);
-  for (const YamlValue& value : flags.devices) {
-    if (!value.IsScalar()) {
-      findings_.Malformed(value.place, "--device must be followed by a string");
-      RefusePending("an argument", ToJson(value, kMaxRefusedText));
+  for (const auto& [source, text] : flags.devices) {
+    const SourceLocation place = source.place();
+    if (!source.IsScalar()) {
+      findings_.Malformed(place, "--device must be followed by a string");
+      RefusePending("an argument", ToJson(source, kMaxRefusedText));
       continue;
     }
-    const auto parts = ReadYaml(value.text, PlacesIn(value, manifest_.lines), budget_, findings_);
-    if (parts.size() == 1 && parts[0].IsScalar() && parts[0].text.find(',') != std::string::npos) {
-      Add(ReadGenericList(value), domain, &container);
+    const auto parts = ReadYaml(text, PlacesIn(text, place, manifest_.lines), budget_, findings_);
+    if (parts.size() == 1 && parts[0].text().find(',') != std::string::npos) {
+      Add(ReadGenericList(text, place), domain, &container);
     } else if (parts.size() == 1) {
       Add(ReadGenericDevice(parts[0], false, findings_), domain, &container);
-    } else if (parts.size() > 1 || Trimmed(value.text).empty()) {
-      findings_.Malformed(value.place, "--device must be followed by one device");
+    } else if (parts.size() > 1 || Trimmed(text).empty()) {
+      findings_.Malformed(place, "--device must be followed by one device");
     }
-    RefusePending("an argument", value.text.substr(0, kMaxRefusedText));
+    RefusePending("an argument", text.substr(0, kMaxRefusedText));
   }
 }
 
@@ -260,19 +261,18 @@ void GenericConversion::AllFlags() {
 }
 
 void GenericConversion::Document(const Manifest::Document& document, const Container* reader) {
-  const YamlValue& value = *document.value;
-  if (value.Find("groups") != nullptr) {
-    Add(ReadGenericDevice(value, false, findings_), Domain(DomainFlag(reader), reader, value.place),
-        reader);
+  const YamlValue& value = document.value;
+  if (value.Find("groups")) {
+    Add(ReadGenericDevice(value, false, findings_),
+        Domain(DomainFlag(reader), reader, value.place()), reader);
     return;
   }
   found_ = true;
   // Other maps with `devices` can have keys of other programs.
   const Fields fields(value, kProgram, kFileKeys, findings_, document.is_root);
   // A template in the domain is reported by Domain, unless the caller has a domain.
-  const YamlValue* in_file = fields.Find("domain");
-  auto said = in_file != nullptr && in_file->IsScalar() ? std::optional(in_file->text)
-                                                        : fields.Text("domain");
+  const YamlValue in_file = fields.Find("domain");
+  auto said = in_file.IsScalar() ? std::optional(in_file.text()) : fields.Text("domain");
   if (document.key == kMicroShift) {
     if (!said) said = kMicroShiftDomain;
     if (file_.end_notes.empty()) {
@@ -281,14 +281,14 @@ void GenericConversion::Document(const Manifest::Document& document, const Conta
           "genericDevicePlugin, status: Disabled.");
     }
     if (fields.Text("status").value_or("") != "Enabled") {
-      findings_.Assumed(value.place, "the plugin is not enabled in MicroShift; it is converted",
+      findings_.Assumed(value.place(), "the plugin is not enabled in MicroShift; it is converted",
                         "check whether the nodes have its resources");
     }
   }
   if (auto flag = DomainFlag(reader)) said = std::move(flag);
   for (const std::string_view key : {"listen", "log-level", "plugin-directory"}) {
-    const YamlValue* setting = document.is_root ? fields.Find(key) : nullptr;
-    if (setting != nullptr) ReportNotApplied(key, Truncate(setting->text, 80));
+    const YamlValue setting = document.is_root ? fields.Find(key) : YamlValue();
+    if (setting) ReportNotApplied(key, Truncate(setting.text(), 80));
   }
   RefusePending("a file", "");
   const std::string domain = Domain(said, reader, fields.PlaceOfKey("domain"));
@@ -308,13 +308,12 @@ NewFile GenericConversion::Take() && {
 }  // namespace
 
 bool IsGenericConfiguration(const YamlValue& value, bool is_root) {
-  const YamlValue* devices = value.Find("devices");
-  if (is_root && value.Find("kind") == nullptr) {
-    return devices != nullptr || value.Find("device") != nullptr || value.Find("groups") != nullptr;
-  }
-  return devices != nullptr &&
-         std::any_of(devices->items.begin(), devices->items.end(),
-                     [](const YamlValue& device) { return device.Find("groups") != nullptr; });
+  const YamlValue devices = value.Find("devices");
+  if (is_root && !value.Find("kind"))
+    return devices || value.Find("device") || value.Find("groups");
+  const auto items = devices.items();
+  return std::any_of(items.begin(), items.end(),
+                     [](const YamlValue& device) { return bool(device.Find("groups")); });
 }
 
 std::optional<NewFile> ConvertGenericDevicePlugin(const Manifest& manifest,
@@ -327,7 +326,8 @@ std::optional<NewFile> ConvertGenericDevicePlugin(const Manifest& manifest,
     const auto readers = ReadersOf(document, manifest);
     const Container* reader = readers.empty() ? nullptr : readers.front();
     if (has_arguments && (reader == nullptr || NamesDevices(*reader))) {
-      findings.Ignored(document.value->place, "the devices in this configuration are not converted",
+      findings.Ignored(document.value.place(),
+                       "the devices in this configuration are not converted",
                        "the plugin reads only the devices of its --device arguments; convert the "
                        "configuration alone if another plugin reads it");
       continue;

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "convert/convert.h"
@@ -40,7 +41,7 @@ struct GenericGroup {
   std::vector<GenericPath> paths = {};
   std::vector<GenericUsb> usb = {};
   SourceLocation place = {};
-  const YamlValue* source = nullptr;    ///< for the comment if it cannot be converted
+  std::string source = {};              ///< for the comment if it cannot be converted
   std::vector<Diagnostic> errors = {};  ///< of the reader
 };
 
@@ -50,7 +51,7 @@ struct GenericDevice {
   std::vector<GenericGroup> groups = {};
   SourceLocation place = {};
   Notes notes = {};
-  const YamlValue* source = nullptr;
+  std::string source = {};
   std::vector<Diagnostic> errors = {};  ///< other than those of groups
 };
 
@@ -59,7 +60,7 @@ struct GenericDevice {
 GenericDevice ReadGenericDevice(const YamlValue& value, bool is_file, Findings& findings);
 
 /// Reads a device from the old form of --device: name,path,path. Each path is a group.
-GenericDevice ReadGenericList(const YamlValue& value);
+GenericDevice ReadGenericList(std::string_view text, const SourceLocation& place);
 
 /// Converts the device to a resource with this name. Groups that cannot be converted are findings
 /// and are added to `refused`; if there are no others, the resource has no matches.

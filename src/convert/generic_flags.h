@@ -12,9 +12,9 @@ namespace patchbay {
 
 /// The parsed command line of generic-device-plugin.
 struct GenericFlags {
-  std::vector<YamlValue> devices = {};     ///< the value of each --device, in order
-  bool names_devices = false;              ///< --device is present, even without a value
-  std::optional<std::string> domain = {};  ///< of the last --domain, which wins
+  std::vector<Manifest::Argument> devices = {};  ///< the value of each --device, in order
+  bool names_devices = false;                    ///< --device is present, even without a value
+  std::optional<std::string> domain = {};        ///< of the last --domain, which wins
   std::vector<std::pair<std::string, std::string>> settings = {};  ///< other flags and values
 };
 

@@ -13,6 +13,7 @@
 #include "convert/fields.h"
 #include "convert/generic_device_plugin.h"
 #include "convert/patterns.h"
+#include "convert/yaml_json.h"
 
 namespace patchbay {
 namespace {
@@ -28,19 +29,19 @@ constexpr std::string_view kGroupsOnly[] = {"groups"};
 constexpr int kMaxReplicas = 10'000;
 constexpr int kMaxLimit = 1'000'000'000;
 
-/// Returns a key of a device that is probably meant to be `groups`, or null.
-const YamlEntry* MisspelledGroups(const YamlValue& device) {
-  const auto found =
-      std::find_if(device.entries.begin(), device.entries.end(), [](const YamlEntry& entry) {
-        return entry.value.IsList() && IsMisspelled(entry.key, kGroupsOnly);
-      });
-  return found == device.entries.end() || device.Find("name") == nullptr ? nullptr : &*found;
+/// Returns the key of a device that is probably meant to be `groups`; false if there is none.
+YamlValue MisspelledGroups(const YamlValue& device) {
+  for (const YamlEntry& entry : device.entries()) {
+    const bool is_meant = entry.value.IsList() && IsMisspelled(entry.key, kGroupsOnly);
+    if (is_meant && device.Find("name")) return entry.key;
+  }
+  return {};
 }
 
 /// Returns whether the value of a key is not a list, which has already been reported.
 bool IsOther(const Fields& fields, std::string_view key) {
-  const YamlValue* value = fields.Find(key);
-  return value != nullptr && !value->IsList();
+  const YamlValue value = fields.Find(key);
+  return value && !value.IsList();
 }
 
 /// Reads one device.
@@ -62,7 +63,7 @@ class DeviceReader {
 };
 
 GenericDevice DeviceReader::Device(const YamlValue& value) {
-  GenericDevice device{.place = value.place, .source = &value};
+  GenericDevice device{.place = value.place(), .source = ToJson(value, kMaxRefusedText)};
   if (!ExpectMap(value, "a device", findings_)) {
     device.errors = findings_.TakeErrors();
     return device;
@@ -71,7 +72,7 @@ GenericDevice DeviceReader::Device(const YamlValue& value) {
   const auto name = fields.Text("name");
   device.name = std::string(Trimmed(name.value_or("")));
   device.place = fields.PlaceOfKey("name");
-  const bool is_reported = !name && fields.Find("name") != nullptr;
+  const bool is_reported = !name && fields.Find("name");
   if (device.name.empty() && !is_reported)
     findings_.Malformed(device.place, "the device has no `name`");
   const auto groups = fields.List("groups");
@@ -92,9 +93,7 @@ GenericDevice DeviceReader::Device(const YamlValue& value) {
 }
 
 GenericGroup DeviceReader::Group(const YamlValue& value) {
-  GenericGroup group;
-  group.place = value.place;
-  group.source = &value;
+  GenericGroup group{.place = value.place(), .source = ToJson(value, kMaxRefusedText)};
   if (!ExpectMap(value, "a group", findings_)) return group;
   const Fields fields(value, kOwner, kGroupKeys, findings_);
   group.count =
@@ -115,13 +114,13 @@ GenericGroup DeviceReader::Group(const YamlValue& value) {
 
 GenericPath DeviceReader::Path(const YamlValue& value) {
   GenericPath path;
-  path.place = value.place;
+  path.place = value.place();
   if (!ExpectMap(value, "a path", findings_)) return path;
   const Fields fields(value, kOwner, kPathKeys, findings_);
   path.place = fields.PlaceOfKey("path");
   const auto text = fields.Text("path");
   path.path = std::string(Trimmed(text.value_or("")));
-  const bool is_reported = !text && fields.Find("path") != nullptr;
+  const bool is_reported = !text && fields.Find("path");
   if (!path.path.starts_with('/') && !is_reported) {
     findings_.Malformed(path.place, "`path` must be an absolute path", "start it with a slash");
   }
@@ -149,9 +148,9 @@ GenericPath DeviceReader::Path(const YamlValue& value) {
 
 /// Returns a USB ID with four lower-case digits, as in sysfs. In MicroShift, it has the prefix 0x.
 std::string DeviceReader::Numbers(const Fields& fields, std::string_view key, bool has_prefix) {
-  const YamlValue* value = fields.Find(key);
+  const YamlValue value = fields.Find(key);
   const auto given = fields.Text(key);
-  if (value != nullptr && !given) return "0000";  // reported by Text
+  if (value && !given) return "0000";  // reported by Text
   std::string text = given.value_or("");
   if (has_prefix && (text.starts_with("0x") || text.starts_with("0X"))) text.erase(0, 2);
   const bool is_hex =
@@ -165,7 +164,7 @@ std::string DeviceReader::Numbers(const Fields& fields, std::string_view key, bo
   }
   // Without quotes, generic-device-plugin reads a YAML number: decimal in the file, and octal with
   // a leading zero in a flag.
-  const bool is_number = !value->is_quoted && std::all_of(text.begin(), text.end(), IsDigit);
+  const bool is_number = !value.is_quoted() && std::all_of(text.begin(), text.end(), IsDigit);
   if (is_number && (is_file_ || (text.size() > 1 && text.front() == '0'))) {
     notes_.push_back(Format(
         "{} {} has no quotes, so generic-device-plugin reads a different number; Patchbay uses "
@@ -178,7 +177,7 @@ std::string DeviceReader::Numbers(const Fields& fields, std::string_view key, bo
 
 GenericUsb DeviceReader::Usb(const YamlValue& value, bool has_prefix) {
   GenericUsb usb;
-  usb.place = value.place;
+  usb.place = value.place();
   if (!ExpectMap(value, "an entry of `usb`", findings_)) return usb;
   const Fields fields(value, kOwner, kUsbKeys, findings_);
   usb.vendor = Numbers(fields, "vendor", has_prefix);
@@ -190,17 +189,17 @@ GenericUsb DeviceReader::Usb(const YamlValue& value, bool has_prefix) {
 }  // namespace
 
 std::optional<Misspelled> FindMisspelledGeneric(const YamlValue& value) {
-  const YamlValue* devices = value.Find(kDevicesOnly[0]);
-  for (const YamlEntry& entry : value.entries) {
+  const YamlValue devices = value.Find(kDevicesOnly[0]);
+  for (const YamlEntry& entry : value.entries()) {
     const bool is_misspelled = IsMisspelled(entry.key, kDevicesOnly);
-    if (!is_misspelled && &entry.value != devices) continue;
-    for (const YamlValue& device : entry.value.items) {
-      const YamlEntry* groups = MisspelledGroups(device);
-      if (is_misspelled && (groups != nullptr || device.Find("groups") != nullptr)) {
-        return Misspelled{entry.key.place, entry.key.text, kDevicesOnly[0]};
+    if (!is_misspelled && !devices.IsSameAs(entry.value)) continue;
+    for (const YamlValue& device : entry.value.items()) {
+      const YamlValue groups = MisspelledGroups(device);
+      if (is_misspelled && (groups || device.Find("groups"))) {
+        return Misspelled{entry.key.place(), entry.key.text(), kDevicesOnly[0]};
       }
-      if (!is_misspelled && groups != nullptr) {
-        return Misspelled{groups->key.place, groups->key.text, kGroupsOnly[0]};
+      if (!is_misspelled && groups) {
+        return Misspelled{groups.place(), groups.text(), kGroupsOnly[0]};
       }
     }
   }
@@ -211,23 +210,19 @@ GenericDevice ReadGenericDevice(const YamlValue& value, bool is_file, Findings& 
   return DeviceReader(is_file, findings).Device(value);
 }
 
-GenericDevice ReadGenericList(const YamlValue& value) {
-  GenericDevice device{.place = value.place, .source = &value};
-  std::string_view rest = value.text;
-  const auto next = [&] {
-    const auto comma = rest.find(',');
-    const auto part = Trimmed(rest.substr(0, comma));
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+GenericDevice ReadGenericList(std::string_view text, const SourceLocation& place) {
+  GenericDevice device{.place = place, .source = QuoteJson(text)};
+  const auto take = [&] {
+    const auto comma = std::min(text.find(','), text.size());
+    const std::string_view part = Trimmed(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
     return std::string(part);
   };
-  device.name = next();
-  while (!rest.empty()) {
-    GenericGroup group;
-    group.place = value.place;
-    group.source = &value;
-    group.paths.push_back({next()});
-    group.paths.back().place = value.place;
-    device.groups.push_back(std::move(group));
+  device.name = take();
+  while (!text.empty()) {
+    const std::string path = take();
+    device.groups.push_back(
+        {.paths = {{.path = path, .place = place}}, .place = place, .source = device.source});
   }
   return device;
 }

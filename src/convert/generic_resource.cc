@@ -13,7 +13,6 @@
 #include "convert/generic_device_plugin.h"
 #include "convert/group_plan.h"
 #include "convert/patterns.h"
-#include "convert/yaml_json.h"
 
 namespace patchbay {
 namespace {
@@ -84,8 +83,8 @@ NewResource ResourceOf(const GenericDevice& device, const std::string& name, Fin
     }
     auto reasons = findings.TakeErrors();
     reasons.insert(reasons.begin(), group.errors.begin(), group.errors.end());
-    refused.push_back({Format("a group of {}", Truncate(name, 200)), std::move(reasons),
-                       ToJson(*group.source, kMaxRefusedText)});
+    refused.push_back(
+        {Format("a group of {}", Truncate(name, 200)), std::move(reasons), group.source});
   }
   if (plans.empty()) return resource;
   resource.replicas = plans.front().first->count;

@@ -65,11 +65,11 @@ class SmarterConversion {
 };
 
 void SmarterConversion::List(const YamlValue& list) {
-  for (const YamlValue& item : list.items) {
+  for (const YamlValue& item : list.items()) {
     Entry(item);
     if (added_ > kMaxDeviceNames) {
       findings_.CannotConvert(
-          item.place, Format("the entries have more than {} names of devices", kMaxDeviceNames),
+          item.place(), Format("the entries have more than {} names of devices", kMaxDeviceNames),
           "convert the input in parts; Patchbay combines all files of a directory");
       findings_.TakeErrors();
       file_ = {};
@@ -193,7 +193,7 @@ void SmarterConversion::Entry(const YamlValue& value) {
   const auto match = fields.Text("devicematch");
   const SourceLocation place = fields.PlaceOfKey("devicematch");
   // An invalid number has its own finding, so it must not count as a missing one.
-  const bool has_number = fields.Find("nummaxdevices") != nullptr;
+  const bool has_number = static_cast<bool>(fields.Find("nummaxdevices"));
   const auto units =
       static_cast<int>(fields.Number("nummaxdevices", kMaxUnits, has_number ? 1 : 0));
   if (findings_.HasNewErrors()) return;
@@ -233,24 +233,22 @@ void SmarterConversion::Entry(const YamlValue& value) {
 }  // namespace
 
 bool IsSmarterConfiguration(const YamlValue& value, bool) {
-  return std::any_of(value.items.begin(), value.items.end(), [](const YamlValue& item) {
-    return item.Find("devicematch") != nullptr || item.Find("nummaxdevices") != nullptr;
+  const auto items = value.items();
+  return std::any_of(items.begin(), items.end(), [](const YamlValue& item) {
+    return item.Find("devicematch") || item.Find("nummaxdevices");
   });
 }
 
 std::optional<Misspelled> FindMisspelledSmarter(const YamlValue& value) {
-  for (const YamlValue& item : value.items) {
+  for (const YamlValue& item : value.items()) {
     // Both keys, because other programs have keys such as devicePath.
-    const YamlValue* first = nullptr;
-    std::string_view meant;
-    for (const YamlEntry& entry : item.entries) {
+    std::optional<Misspelled> first;
+    for (const YamlEntry& entry : item.entries()) {
       if (!entry.value.IsScalar() || !IsMisspelled(entry.key, kSmarterKeys)) continue;
-      const std::string_view nearest = Nearest(entry.key.text, kSmarterKeys);
-      if (first != nullptr && nearest != meant) {
-        return Misspelled{first->place, first->text, meant};
-      }
-      first = &entry.key;
-      meant = nearest;
+      const std::string& key = entry.key.text();
+      const std::string_view meant = Nearest(key, kSmarterKeys);
+      if (first && first->meant != meant) return first;
+      first = Misspelled{entry.key.place(), key, meant};
     }
   }
   return std::nullopt;
@@ -260,7 +258,7 @@ std::optional<NewFile> ConvertSmarterDeviceManager(const Manifest& manifest,
                                                    const ConvertHints& hints, Findings& findings) {
   if (manifest.documents.empty()) return std::nullopt;
   SmarterConversion conversion(hints, findings);
-  for (const auto& document : manifest.documents) conversion.List(*document.value);
+  for (const auto& document : manifest.documents) conversion.List(document.value);
   return std::move(conversion).Take();
 }
 

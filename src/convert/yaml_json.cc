@@ -1,9 +1,7 @@
 #include "convert/yaml_json.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
-#include <utility>
 
 #include "base/ascii.h"
 #include "base/escape.h"
@@ -11,64 +9,52 @@
 namespace patchbay {
 namespace {
 
-/// Writes a value as JSON.
-class JsonWriter {
- public:
-  JsonWriter(std::string& out, std::size_t max_bytes) : out_(out), max_bytes_(max_bytes) {}
+/// Returns whether a scalar is the same value in JSON without quotes.
+bool IsJsonLiteral(const YamlValue& scalar) {
+  static constexpr std::string_view kWords[] = {"true", "false"};
+  if (scalar.is_quoted()) return false;
+  std::string_view digits = scalar.text();
+  if (IsAmong(digits, kWords)) return true;
+  if (digits.starts_with('-')) digits.remove_prefix(1);
+  return !digits.empty() && digits.size() < 16 && (digits == "0" || digits[0] != '0') &&
+         std::all_of(digits.begin(), digits.end(), IsDigit);
+}
 
-  void Write(const YamlValue& value) {
-    if (out_.size() > max_bytes_) return;
-    switch (value.kind) {
-      case YamlValue::Kind::kNull: out_ += "null"; break;
-      case YamlValue::Kind::kScalar: Scalar(value); break;
-      case YamlValue::Kind::kList:
-        All("[", value.items, "]", [&](const YamlValue& item) { Write(item); });
-        break;
-      case YamlValue::Kind::kMap:
-        All("{", value.entries, "}", [&](const YamlEntry& entry) {
-          out_ += QuoteJson(entry.key.text) + ": ";
-          Write(entry.value);
-        });
-    }
+void AppendJson(const YamlValue& value, std::size_t max_bytes, std::string& json) {
+  if (value.IsNull()) {
+    json += "null";
+    return;
   }
-
- private:
-  void Scalar(const YamlValue& value) {
-    static constexpr std::string_view kWords[] = {"true", "false", "null"};
-    const std::string& text = value.text;
-    const std::string_view digits = std::string_view(text).substr(text.starts_with('-') ? 1 : 0);
-    const bool is_number = !digits.empty() && digits.size() < 16 &&
-                           (digits == "0" || digits[0] != '0') &&
-                           std::all_of(digits.begin(), digits.end(), IsDigit);
-    const bool is_plain =
-        is_number || std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords);
-    out_ += is_plain && !value.is_quoted ? text : QuoteJson(text);
+  if (value.IsScalar()) {
+    json += IsJsonLiteral(value) ? value.text() : QuoteJson(value.text());
+    return;
   }
-
-  template <class Values, class WriteOne>
-  void All(const char* open, const Values& values, const char* close, WriteOne write) {
-    out_ += open;
-    bool is_first = true;
-    for (const auto& value : values) {
-      if (!std::exchange(is_first, false)) out_ += ", ";
-      if (out_.size() > max_bytes_) {
-        out_ += "…";
-        return;
-      }
-      write(value);
-    }
-    out_ += close;
+  json += value.IsMap() ? "{" : "[";
+  std::string_view separator;
+  /// Returns whether there is room for another part.
+  const auto begin_part = [&] {
+    json += separator;
+    separator = ", ";
+    if (json.size() > max_bytes) json += "…";
+    return json.size() <= max_bytes;
+  };
+  for (const YamlValue& item : value.items()) {
+    if (!begin_part()) return;
+    AppendJson(item, max_bytes, json);
   }
-
-  std::string& out_;
-  std::size_t max_bytes_;
-};
+  for (const YamlEntry& entry : value.entries()) {
+    if (!begin_part()) return;
+    json += QuoteJson(entry.key.text()) + ": ";
+    AppendJson(entry.value, max_bytes, json);
+  }
+  json += value.IsMap() ? "}" : "]";
+}
 
 }  // namespace
 
 std::string ToJson(const YamlValue& value, std::size_t max_bytes) {
   std::string json;
-  JsonWriter(json, max_bytes).Write(value);
+  AppendJson(value, max_bytes, json);
   return json;
 }
 

@@ -623,43 +623,6 @@ TEST(FormsTest, HelmValuesHaveNoInvisibleCharacters) {
   EXPECT_THAT(helm, HasSubstr("path = \"/dev/x0\\u2028\""));
 }
 
-/// Every container has the paths of its pod: few long paths must not multiply with many containers.
-TEST(FormsTest, LimitsPathsOfContainers) {
-  const auto release = [](std::size_t containers) {
-    const std::string path(4000, 'x');
-    std::string text = "kind: HelmRelease\nspec:\n  values:\n    persistence:\n";
-    for (int i = 0; i < 30; ++i) {
-      const std::string name = "v" + std::to_string(i);
-      text += "      " + name + ": {hostPath: /" + path + ", path: /" + name + path + "}\n";
-    }
-    text += "    generic-device-plugin:\n      image: generic-device-plugin\n      args: ['";
-    text += "--device', '{name: x1, groups: [{paths: [{path: /dev/x0}]}]}']\n";
-    for (std::size_t i = 0; i < containers; ++i) {
-      text += "    c" + std::to_string(i) + ": {image: b}\n";
-    }
-    return test::Converted(ForeignProgram::kGenericDevicePlugin, text);
-  };
-  EXPECT_EQ(Resources(release(10).toml), "squat.ai/x1");
-  const auto outcome = release(100);
-  EXPECT_EQ(outcome.toml, "");
-  EXPECT_THAT(outcome.findings, HasSubstr("error too many values, or too much text"));
-}
-
-TEST(FormsTest, IgnoresPathsThatNoSystemHas) {
-  const auto at = [](std::size_t length) {
-    const std::string host(length, 'x');
-    return test::Converted(
-               ForeignProgram::kGenericDevicePlugin,
-               "spec: {volumes: [{name: v, hostPath: {path: /" + host +
-                   "}}], containers: [{name: generic-device-plugin, args: [--domain, a.com, "
-                   "--device, '{name: x1, groups: [{paths: [{path: /host/x0}]}]}'], volumeMounts: "
-                   "[{name: v, mountPath: /host}]}]}\n")
-        .findings;
-  };
-  EXPECT_THAT(at(100), HasSubstr(" on the host"));
-  EXPECT_THAT(at(5000), Not(HasSubstr(" on the host\n")));
-}
-
 /// Nested texts, and many texts with aliases, must not multiply.
 TEST(FormsTest, LimitsNestedTexts) {
   std::string bomb = "{device: &a0 [x, x, x, x, x, x, x, x, x, x]";
