@@ -1,7 +1,8 @@
 // smarter-device-manager searches the names in /dev with each `devicematch` and creates a resource
 // for each name that it finds. A Patchbay configuration lists its resources, so each entry becomes
 // one resource for each name. The names come from the given content of /dev, and otherwise from
-// ListNamesOf, with a note or a warning if the list may be incomplete.
+// ListNames, with a warning if they are not all names. If an expression shows only how its names
+// begin, one resource has all of their nodes.
 //
 // Each entry is converted independently. The first of several entries with the same name wins.
 
@@ -16,7 +17,7 @@
 #include "config/reporter.h"
 #include "convert/directories.h"
 #include "convert/fields.h"
-#include "convert/names.h"
+#include "convert/listed_names.h"
 #include "convert/patterns.h"
 #include "convert/yaml_json.h"
 #include "model/resource_name.h"
@@ -31,6 +32,13 @@ constexpr std::string_view kGpus = "nvidia-gpu";
 constexpr int kMaxUnits = 10'000;
 /// A configuration with more resources is always too large for a file.
 constexpr std::size_t kMaxDeviceNames = 20'000;
+constexpr const char* kOnNode =
+    "compare the output with the resources of your nodes, or run convert on a node that has the "
+    "devices, with --host-root /";
+
+NewMatch MatchOf(const std::string& path, bool is_directory) {
+  return is_directory ? MatchOfDirectory(path, kSmarter) : NewMatch{.path = GlobOf(path)};
+}
 
 /// Converts the entries of a manifest one after the other and collects their resources.
 class SmarterConversion {
@@ -49,10 +57,11 @@ class SmarterConversion {
 
  private:
   void Entry(const YamlValue& value);
-  std::vector<SeenName> NamesFor(const std::string& match, const SourceLocation& place,
-                                 Notes& notes);
-  std::vector<SeenName> SeenNamesFor(const std::string& match, const SourceLocation& place);
-  NewResource ResourceFor(const SeenName& seen) const;
+  /// Returns the resources of the names that an expression matches, without their units.
+  std::vector<NewResource> ResourcesFor(const std::string& match, const SourceLocation& place,
+                                        Notes& notes);
+  std::vector<NewResource> SeenResources(const std::string& match, const SourceLocation& place);
+  NewResource ResourceFor(std::string name, NewMatch match) const;
   void Add(NewResource resource, const SourceLocation& place);
 
   const ConvertHints& hints_;
@@ -82,23 +91,25 @@ void SmarterConversion::List(const YamlValue& list) {
 }
 
 /// smarter-device-manager searches within a name; TextPattern matches the whole name.
-std::vector<SeenName> SmarterConversion::SeenNamesFor(const std::string& match,
-                                                      const SourceLocation& place) {
-  std::vector<SeenName> seen;
+std::vector<NewResource> SmarterConversion::SeenResources(const std::string& match,
+                                                          const SourceLocation& place) {
+  std::vector<NewResource> resources;
   const auto pattern = TextPattern::Compile(Format("(?s:.*)(?:{})(?s:.*)", match));
   if (!pattern) {
     findings_.CannotConvert(place, "`devicematch` cannot be searched for in names",
                             "use a shorter expression, without \\Q");
-    return seen;
+    return resources;
   }
-  for (const SeenName& name : *hints_.dev) {
-    if (pattern->Matches(name.name)) seen.push_back(name);
+  for (const SeenName& seen : *hints_.dev) {
+    if (!pattern->Matches(seen.name)) continue;
+    resources.push_back(ResourceFor(seen.name, MatchOf("/dev/" + seen.name, seen.is_directory)));
   }
-  return seen;
+  return resources;
 }
 
-std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match,
-                                                  const SourceLocation& place, Notes& notes) {
+std::vector<NewResource> SmarterConversion::ResourcesFor(const std::string& match,
+                                                         const SourceLocation& place,
+                                                         Notes& notes) {
   if (const auto pattern = TextPattern::Compile(match); !pattern) {
     findings_.Malformed(
         place,
@@ -107,49 +118,55 @@ std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match,
     return {};
   }
   if (hints_.dev) {
-    auto seen = SeenNamesFor(match, place);
+    auto seen = SeenResources(match, place);
     if (seen.empty()) notes.push_back("No name in the scanned /dev matches this expression.");
     return seen;
   }
-  const auto written = ListNamesOf(match);
-  if (!written) {
-    findings_.CannotConvert(
-        place,
-        Format("smarter-device-manager creates a resource for each matching name in /dev, "
-               "and these names cannot be listed: {}",
-               written.error().message),
-        "run convert on a node that has the devices, with --host-root /");
+  const auto listed = ListNames(match);
+  if (!listed) {
+    findings_.CannotConvert(place,
+                            "smarter-device-manager creates a resource for each matching name in "
+                            "/dev, and this expression does not show these names",
+                            kOnNode);
     return {};
   }
-  if (written->has_numbers) {
+  if (listed->has_numbers) {
     notes.push_back(
         "Difference: the names of resources are fixed in Patchbay, so the numbers 0 to 9 are "
         "listed. If your nodes have other numbers, add them in the same way, or run convert on a "
         "node, with --host-root /. A node without one of the devices shows 0 for its resource.");
+    findings_.Assumed(place, "of the numbers in these names, only 0 to 9 are listed", kOnNode);
   }
-  if (written->is_open || !written->is_anchored) {
+  if (!listed->is_anchored) {
     notes.push_back(
         "Difference: the expression also matches names that are not listed; smarter-device-manager "
         "creates a resource for each of them. Add the names of your nodes in the same way.");
-    findings_.Assumed(place, "this expression matches more names than are listed",
-                      "compare the output with the resources of your nodes, or run convert on a "
-                      "node, with --host-root /");
+    findings_.Assumed(place, "this expression matches more names than are listed", kOnNode);
   }
-  std::vector<SeenName> names;
-  for (const std::string& name : written->names) {
-    names.push_back({name, directories_.Has("/dev/" + name, place, findings_)});
+  std::vector<NewResource> resources;
+  for (const ListedName& listed_name : listed->names) {
+    const auto& [name, glob] = listed_name;
+    const std::string path = "/dev/" + name;
+    const NewMatch found = glob.empty() ? MatchOf(path, directories_.Has(path, place, findings_))
+                                        : NewMatch{.path = glob};
+    resources.push_back(ResourceFor(name, found));
+    if (glob.empty()) continue;
+    resources.back().notes.push_back(
+        "Difference: smarter-device-manager creates a resource for each name that matches; here, "
+        "they are the devices of one resource.");
+    findings_.Assumed(
+        place,
+        Format("one resource, {}, has the devices of all names that match", resources.back().name),
+        kOnNode);
   }
-  return names;
+  return resources;
 }
 
-NewResource SmarterConversion::ResourceFor(const SeenName& seen) const {
+NewResource SmarterConversion::ResourceFor(std::string name, NewMatch match) const {
   NewResource resource;
-  std::string name = seen.name;
   std::replace(name.begin(), name.end(), '/', '_');
   resource.name = domain_ + "/" + name;
-  const std::string path = "/dev/" + seen.name;
-  resource.matches.push_back(seen.is_directory ? MatchOfDirectory(path, kSmarter)
-                                               : NewMatch{.path = GlobOf(path)});
+  resource.matches.push_back(std::move(match));
   resource.nodes.emplace_back();
   return resource;
 }
@@ -214,9 +231,7 @@ void SmarterConversion::Entry(const YamlValue& value) {
   if (*match == kGpus) {
     resources.push_back(Gpu(domain_));
   } else {
-    for (const SeenName& name : NamesFor(*match, place, notes)) {
-      resources.push_back(ResourceFor(name));
-    }
+    resources = ResourcesFor(*match, place, notes);
   }
   if (resources.empty()) {
     file_.notes.insert(file_.notes.end(), notes.begin(), notes.end());
