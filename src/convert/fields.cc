@@ -10,14 +10,6 @@
 #include "config/reporter.h"
 
 namespace patchbay {
-namespace {
-
-bool IsOneOf(const YamlValue& value, std::span<const std::string_view> words) {
-  return value.IsScalar() && !value.is_quoted() && IsAmong(value.text(), words);
-}
-
-}  // namespace
-
 Fields::Fields(const YamlValue& map, std::string_view owner,
                std::span<const std::string_view> known, Findings& findings, bool is_closed)
     : map_(map), findings_(findings) {
@@ -61,16 +53,11 @@ std::optional<std::string> Fields::Text(std::string_view key) const {
 }
 
 bool Fields::Flag(std::string_view key) const {
-  static constexpr std::string_view kYes[] = {"true", "True", "TRUE", "yes", "Yes", "YES",
-                                              "on",   "On",   "ON",   "y",   "Y"};
-  static constexpr std::string_view kNo[] = {"false", "False", "FALSE", "no", "No", "NO",
-                                             "off",   "Off",   "OFF",   "n",  "N"};
   const YamlValue value = Find(key);
-  if (!value || IsOneOf(value, kNo) || !IsKnown(key, value)) return false;
-  if (!IsOneOf(value, kYes)) {
-    findings_.Malformed(value.place(), Format("`{}` must be true or false", key));
-  }
-  return true;
+  if (!value || !IsKnown(key, value)) return false;
+  const auto flag = value.AsBool();
+  if (!flag) findings_.Malformed(value.place(), Format("`{}` must be true or false", key));
+  return flag.value_or(true);
 }
 
 std::int64_t Fields::Number(std::string_view key, std::int64_t max, std::int64_t otherwise) const {

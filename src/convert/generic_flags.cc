@@ -7,6 +7,8 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/number.h"
+#include "base/path.h"
 #include "config/reporter.h"
 
 namespace patchbay {
@@ -44,15 +46,25 @@ void TakeWord(const Manifest::Argument& word, bool is_of_command, Findings& find
 
 }  // namespace
 
-bool NamesDevices(const Manifest::Container& container) {
-  return std::any_of(container.arguments.begin(), container.arguments.end(),
-                     [](const Manifest::Argument& argument) {
-                       return IsFlag(argument) && NameOfFlag(argument) == "--device";
-                     });
+std::optional<std::string_view> DomainOfImage(std::string_view image) {
+  const std::string_view last = BaseName(image.substr(0, image.find('@')));
+  const auto colon = last.find(':');
+  std::string_view tag = colon == std::string_view::npos ? "" : last.substr(colon + 1);
+  if (tag.starts_with('v')) tag.remove_prefix(1);
+  const auto dot = std::min(tag.find('.'), tag.size());
+  const std::string_view rest = tag.substr(std::min(dot + 1, tag.size()));
+  const auto major = ParseNumber<int>(tag.substr(0, dot));
+  const auto minor = ParseNumber<int>(rest.substr(0, rest.find_first_not_of("0123456789")));
+  if (!major || !minor) return std::nullopt;
+  return std::pair(*major, *minor) >= std::pair(0, 2) ? kNewDomain : kOldDomain;
 }
 
 GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& findings) {
   GenericFlags flags;
+  const auto variable = container.variables.find("DOMAIN");
+  if (variable != container.variables.end() && !variable->second.empty()) {
+    flags.domain = variable->second;
+  }
   const auto& arguments = container.arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Manifest::Argument& argument = arguments[i];
@@ -74,7 +86,6 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
       }
       continue;
     }
-    if (flag == "--device") flags.names_devices = true;
     Manifest::Argument value = argument;
     if (const auto equals = argument.text.find('='); equals != std::string::npos) {
       value.text.erase(0, equals + 1);

@@ -9,7 +9,6 @@
 
 #include "base/escape.h"
 #include "base/format.h"
-#include "convert/yaml_json.h"
 
 namespace patchbay {
 namespace {
@@ -36,6 +35,13 @@ constexpr Section kSectionsOfSpec[] = {
     {"postRenderers", "write new ones for the objects of Patchbay"}};
 constexpr std::string_view kReplacedInSpec[] = {"chart", "chartRef", "values", "valuesFrom",
                                                 "postRenderers"};
+
+bool IsRelease(const YamlValue& object) { return object.Find("kind").text() == "HelmRelease"; }
+
+/// Returns the values of the chart in a HelmRelease, or else the object.
+YamlValue ValuesIn(const YamlValue& object) {
+  return IsRelease(object) ? object.Find("spec").Find("values") : object;
+}
 
 /// Returns the first value of a key that is not empty, at any depth.
 YamlValue FindBelow(const YamlValue& value, std::string_view key) {
@@ -125,7 +131,7 @@ void ReportOtherObjects(const Manifest& manifest, const std::vector<HelmConfig>&
     const bool is_converted =
         std::any_of(manifest.documents.begin(), manifest.documents.end(), is_in_it) ||
         std::any_of(configs.begin(), configs.end(),
-                    [&](const HelmConfig& config) { return is_in_it(*config.container); });
+                    [&](const HelmConfig& config) { return is_in_it(config.container); });
     findings.Ignored(
         object.place(),
         Format("{}{} is not part of the output", Truncate(kind.text(), 60),
@@ -194,41 +200,39 @@ std::string Release(const YamlValue& release, const std::string& values, Finding
 
 }  // namespace
 
-const Container* ContainerOf(const Manifest& manifest) {
-  const auto& all = manifest.containers;
-  const auto found = std::find_if(
-      all.begin(), all.end(), [](const Container& container) { return container.runs_program; });
-  if (found != all.end()) return &*found;
-  return all.size() == 1 ? &all.front() : nullptr;
+Container ContainerOf(const Manifest& manifest) {
+  if (!manifest.containers.empty()) return manifest.containers.front();
+  if (manifest.documents.empty()) return {};
+  const YamlValue& object = manifest.documents.front().object;
+  const YamlValue values = ValuesIn(object);
+  return {.value = values, .object = object, .scope = ScopeOf(values, nullptr)};
 }
 
 std::string WriteHelm(const Manifest& manifest, const std::vector<HelmConfig>& configs,
                       Findings& findings) {
-  const Container* first = configs.front().container;
-  const bool is_release = first != nullptr && first->object.Find("kind").text() == "HelmRelease";
+  const Container& first = configs.front().container;
+  const bool is_release = IsRelease(first.object);
   std::string values;
   std::vector<YamlValue> objects;
   for (const HelmConfig& config : configs) {
-    if (config.container == nullptr) continue;
-    const YamlValue& object = config.container->object;
+    const YamlValue& object = config.container.object;
     const auto is_it = [&](const YamlValue& other) { return other.IsSameAs(object); };
     if (std::any_of(objects.begin(), objects.end(), is_it)) continue;
     objects.push_back(object);
-    const YamlValue of_chart = is_release ? object.Find("spec").Find("values") : object;
-    values += NotCarriedOver(of_chart, kSectionsOfValues, findings);
+    values += NotCarriedOver(ValuesIn(object), kSectionsOfValues, findings);
   }
-  if (first != nullptr) values += ReleaseValues(*first);
+  values += ReleaseValues(first);
   const bool has_pools = !configs.front().pool.empty();
   if (has_pools) values += "pools:\n";
   for (const HelmConfig& config : configs) {
     const std::string own =
-        (config.container == nullptr ? "" : PodValues(*config.container, has_pools)) +
+        PodValues(config.container, has_pools) +
         Block("config", is_release ? WithoutSubstitutions(config.toml) : config.toml);
     values += has_pools ? Format("  {}:\n{}", QuoteJson(config.pool), Indented(own, "    ")) : own;
   }
   if (!is_release) return values;
-  ReportOtherObjects(manifest, configs, first->object, findings);
-  return Release(first->object, values, findings);
+  ReportOtherObjects(manifest, configs, first.object, findings);
+  return Release(first.object, values, findings);
 }
 
 }  // namespace patchbay

@@ -14,8 +14,6 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view kDevDirectory = "/dev/";
-
 /// Translates a valid expression.
 class RegexTranslation {
  public:
@@ -137,8 +135,8 @@ ListedName NameOf(const Glob::Components& alternative) {
     glob += "/" + (component.name.literal() ? GlobOf(text) : text);
   }
   const GoPattern pattern = FromGo(glob);
-  if (pattern.path) return {pattern.path->substr(kDevDirectory.size())};
-  std::string beginning = pattern.before.substr(kDevDirectory.size());
+  if (pattern.path) return {pattern.path->substr(kDev.size())};
+  std::string beginning = pattern.before.substr(kDev.size());
   while (!beginning.empty() && !IsAlnum(beginning.back())) beginning.pop_back();
   return {beginning, glob};
 }

@@ -12,6 +12,8 @@
 #include "convert/manifest.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "base/escape.h"
@@ -23,7 +25,8 @@ namespace {
 using Scope = Manifest::Scope;
 using Container = Manifest::Container;
 
-constexpr int kMaxTextDepth = 4;                // of texts in texts
+constexpr int kMaxTextDepth = 4;  // of texts in texts
+constexpr std::size_t kMaxVolumes = 100;
 constexpr std::size_t kMaxConfigMapName = 253;  // as in Kubernetes
 constexpr std::string_view kNoConfiguration[] = {"annotations", "args", "command", "env"};
 
@@ -79,20 +82,17 @@ std::string Expanded(const std::map<std::string, std::string>& variables, std::s
 YamlValue VolumeOf(const YamlValue& mount, const Scope* scope) {
   const std::string name = mount.Find("name").text();
   for (; scope != nullptr; scope = scope->outer.get()) {
-    for (const YamlValue& volume : scope->map.Find("volumes").items()) {
-      if (volume.Find("name").text() == name) return volume;
-    }
+    const auto volume = scope->volumes.find(name);
+    if (volume != scope->volumes.end()) return volume->second;
   }
   return {};
 }
 
 /// Returns the volumes in the values of the chart app-template.
-std::vector<YamlEntry> ChartVolumes(const Scope* scope) {
-  std::vector<YamlEntry> volumes;
+std::vector<YamlValue> ChartVolumes(const Scope* scope) {
+  std::vector<YamlValue> volumes;
   for (; scope != nullptr; scope = scope->outer.get()) {
-    for (YamlEntry& volume : scope->map.Find("persistence").entries()) {
-      volumes.push_back(std::move(volume));
-    }
+    volumes.insert(volumes.end(), scope->chart_volumes.begin(), scope->chart_volumes.end());
   }
   return volumes;
 }
@@ -105,8 +105,8 @@ std::set<std::string> ConfigMapsOf(const Container& container) {
   for (const YamlValue& mount : container.value.Find("volumeMounts").items()) {
     add(VolumeOf(mount, container.scope.get()).Find("configMap").Find("name").text());
   }
-  for (const YamlEntry& volume : ChartVolumes(container.scope.get())) {
-    if (volume.value.Find("type").text() == "configMap") add(volume.value.Find("name").text());
+  for (const YamlValue& volume : ChartVolumes(container.scope.get())) {
+    if (volume.Find("type").text() == "configMap") add(volume.Find("name").text());
   }
   return names;
 }
@@ -120,14 +120,8 @@ void AddMountPaths(const YamlValue& value, std::vector<std::string>& paths) {
 
 /// Returns whether a text may be YAML with a configuration. Others are not parsed.
 bool MayBeConfiguration(const std::string& text) {
-  static constexpr std::string_view kDevices[] = {"devices"};
-  if (text.find(':') == std::string::npos) return false;
-  if (text.find("device") != std::string::npos) return true;
-  const auto lines = LinesOf(text);
-  return std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
-    const bool is_key = line.ends_with(':') && line.size() <= 10;
-    return is_key && !Nearest(line.substr(0, line.size() - 1), kDevices).empty();
-  });
+  return text.find(':') != std::string::npos &&
+         (text.find("device") != std::string::npos || text.find("group") != std::string::npos);
 }
 
 bool RunsProgram(const Container& container, std::string_view program) {
@@ -189,15 +183,15 @@ void Walk::Value(const YamlValue& value, const std::shared_ptr<const Scope>& out
     manifest_.documents.push_back({value, object_, key, config_map_, is_root});
   } else if (const auto misspelled = recognizer_.find_misspelled(value)) {
     manifest_.unreadable.push_back(
-        {Severity::kError, "", misspelled->place,
+        {Severity::kError, "", misspelled->key.place(),
          Format("this is not a configuration of the plugin, because it has the key `{}`; did you "
                 "mean `{}`?",
-                Truncate(misspelled->key, 60), misspelled->meant),
+                Truncate(misspelled->key.text(), 60), misspelled->meant),
          "correct the key"});
   }
   for (const YamlValue& item : value.items()) Value(item, outer, key, false, depth);
   if (!value.IsMap()) return;
-  const auto scope = std::make_shared<const Scope>(Scope{value, outer});
+  const auto scope = ScopeOf(value, outer);
   AddContainer(scope);
   const bool is_data = value.IsSameAs(data_);
   for (const YamlEntry& entry : value.entries()) {
@@ -222,7 +216,6 @@ void Walk::AddContainer(const std::shared_ptr<const Scope>& scope) {
           {argument, Expanded(container.variables, argument.text(), manifest_.budget.bytes)});
     }
   }
-  container.config_maps = ConfigMapsOf(container);
   container.runs_program = RunsProgram(container, recognizer_.program);
   manifest_.containers.push_back(std::move(container));
 }
@@ -255,12 +248,26 @@ void Walk::Text(const YamlValue& text, const std::shared_ptr<const Scope>& outer
   }
 }
 
-}  // namespace
-
-bool IsMisspelled(const YamlValue& key, std::span<const std::string_view> keys) {
-  return key.text().size() <= 30 && !IsAmong(key.text(), keys) &&
-         !Nearest(key.text(), keys).empty();
+bool Mounts(const Container& container, const Manifest::Document& document) {
+  return container.config_maps.contains(document.config_map);
 }
+
+/// Removes the containers of other programs. The image of the plugin can have any name.
+void KeepPlugin(Manifest& manifest) {
+  auto& containers = manifest.containers;
+  const auto is_named = [](const Container& container) { return container.runs_program; };
+  const auto may_be_it = [&](const Container& container) {
+    return NamesDevices(container) ||
+           std::any_of(manifest.documents.begin(), manifest.documents.end(),
+                       [&](const auto& document) { return Mounts(container, document); });
+  };
+  const bool has_named = std::any_of(containers.begin(), containers.end(), is_named);
+  if (has_named) std::erase_if(containers, std::not_fn(is_named));
+  for (Container& container : containers) container.config_maps = ConfigMapsOf(container);
+  if (!has_named && containers.size() > 1) std::erase_if(containers, std::not_fn(may_be_it));
+}
+
+}  // namespace
 
 Manifest ReadManifest(const std::string& file, const std::string& text,
                       const Recognizer& recognizer, Findings& findings) {
@@ -271,7 +278,28 @@ Manifest ReadManifest(const std::string& file, const std::string& text,
   for (const YamlValue& document : ReadYaml(text, place_of, manifest.budget, findings)) {
     walk.Root(document);
   }
+  KeepPlugin(manifest);
   return manifest;
+}
+
+bool NamesDevices(const Container& container) {
+  return std::any_of(container.arguments.begin(), container.arguments.end(),
+                     [](const Manifest::Argument& argument) {
+                       const std::string flag = argument.text.substr(0, argument.text.find('='));
+                       return flag == "--device" || flag == "-device";
+                     });
+}
+
+std::shared_ptr<const Scope> ScopeOf(const YamlValue& map, std::shared_ptr<const Scope> outer) {
+  const auto scope = std::make_shared<Scope>(Scope{map, std::move(outer)});
+  for (const YamlValue& volume : map.Find("volumes").items()) {
+    if (scope->volumes.size() == kMaxVolumes) break;
+    scope->volumes.emplace(volume.Find("name").text(), volume);
+  }
+  for (const YamlEntry& volume : map.Find("persistence").entries()) {
+    if (scope->chart_volumes.size() < kMaxVolumes) scope->chart_volumes.push_back(volume.value);
+  }
+  return scope;
 }
 
 YamlValue PodSetting(const Container& container, std::string_view key) {
@@ -299,35 +327,26 @@ std::map<std::string, std::string> HostPathsOf(const Container& container) {
     add(mount.Find("mountPath").text(),
         VolumeOf(mount, container.scope.get()).Find("hostPath").Find("path").text());
   }
-  for (const YamlEntry& volume : ChartVolumes(container.scope.get())) {
+  for (const YamlValue& volume : ChartVolumes(container.scope.get())) {
     std::vector<std::string> paths;
-    AddMountPaths(volume.value, paths);
-    for (std::string& path : paths) add(std::move(path), volume.value.Find("hostPath").text());
+    AddMountPaths(volume, paths);
+    for (std::string& path : paths) add(std::move(path), volume.Find("hostPath").text());
   }
   return host_paths;
 }
 
 std::vector<const Container*> ReadersOf(const Manifest::Document& document,
                                         const Manifest& manifest) {
-  std::vector<const Container*> readers;
-  int likeliest = 1;
+  std::vector<const Container*> mounting, named, inside;
   for (const Container& container : manifest.containers) {
-    const bool mounts =
-        !document.config_map.empty() && container.config_maps.contains(document.config_map);
-    const int likely = (mounts ? 4 : 0) + (container.runs_program ? 2 : 0);
-    if (likely < 2 || likely < likeliest) continue;
-    if (likely > likeliest) readers.clear();
-    likeliest = likely;
-    readers.push_back(&container);
+    if (Mounts(container, document)) mounting.push_back(&container);
+    if (container.runs_program) named.push_back(&container);
   }
-  const auto in_object = [&](const Container* reader) {
-    return reader->object.IsSameAs(document.object);
-  };
+  const auto& readers = mounting.empty() ? named : mounting;
   // The values of a chart are read by its own container.
-  if (std::any_of(readers.begin(), readers.end(), in_object)) {
-    std::erase_if(readers, [&](const Container* reader) { return !in_object(reader); });
-  }
-  return readers;
+  std::copy_if(readers.begin(), readers.end(), std::back_inserter(inside),
+               [&](const Container* reader) { return reader->object.IsSameAs(document.object); });
+  return inside.empty() ? readers : inside;
 }
 
 }  // namespace patchbay

@@ -18,7 +18,9 @@ struct Manifest {
   /// A map and the maps that contain it.
   struct Scope {
     YamlValue map;
-    std::shared_ptr<const Scope> outer;  ///< null for a document
+    std::shared_ptr<const Scope> outer;             ///< null for a document
+    std::map<std::string, YamlValue> volumes = {};  ///< of a pod, by name
+    std::vector<YamlValue> chart_volumes = {};      ///< in the values of the chart app-template
   };
   /// An argument of a container; in `text`, references to variables in its `env` are expanded.
   struct Argument {
@@ -48,7 +50,8 @@ struct Manifest {
   };
   std::vector<YamlValue> objects;  ///< the documents of the file; of a List, its items
   std::vector<Document> documents;
-  std::vector<Container> containers;   ///< all with an image or arguments, at any depth
+  /// Of the plugin, at any depth: those that are recognizably it, or else those that may be it.
+  std::vector<Container> containers;
   std::vector<Diagnostic> unreadable;  ///< errors in values that seem to be a configuration
   TextLines lines;                     ///< of the file; refer to its text
   YamlBudget budget;                   ///< what is left for the texts in arguments
@@ -56,13 +59,9 @@ struct Manifest {
 
 /// A key because of which a value is not a configuration of the plugin.
 struct Misspelled {
-  SourceLocation place;
-  std::string key;
+  YamlValue key;
   std::string_view meant;  ///< refers to a constant
 };
-
-/// Returns whether a key is not one of `keys`, but probably a misspelling of one of them.
-bool IsMisspelled(const YamlValue& key, std::span<const std::string_view> keys);
 
 /// Recognizes a plugin and its configuration.
 struct Recognizer {
@@ -78,6 +77,10 @@ struct Recognizer {
 Manifest ReadManifest(const std::string& file, const std::string& text,
                       const Recognizer& recognizer, Findings& findings);
 
+/// Returns the scope of a map in another one, with at most 100 volumes of each kind.
+std::shared_ptr<const Manifest::Scope> ScopeOf(const YamlValue& map,
+                                               std::shared_ptr<const Manifest::Scope> outer);
+
 /// Returns a setting of the pod of a container, such as `nodeSelector`, from the innermost map that
 /// has it, or from the options of pods there; false if none has it, or if it is empty there.
 YamlValue PodSetting(const Manifest::Container& container, std::string_view key);
@@ -86,9 +89,11 @@ YamlValue PodSetting(const Manifest::Container& container, std::string_view key)
 /// the host, both absolute and without a final slash.
 std::map<std::string, std::string> HostPathsOf(const Manifest::Container& container);
 
-/// Returns the containers that can read a document: preferably those that mount its ConfigMap, with
-/// any image, and otherwise those that run the plugin; if some of them are in the object of the
-/// document, only these.
+/// Returns whether the arguments of a container contain --device.
+bool NamesDevices(const Manifest::Container& container);
+
+/// Returns the containers that can read a document: those that mount its ConfigMap, or else those
+/// that are recognizably the plugin; if some of them are in the object of the document, only these.
 std::vector<const Manifest::Container*> ReadersOf(const Manifest::Document& document,
                                                   const Manifest& manifest);
 

@@ -7,8 +7,6 @@
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
-#include "convert/generic_flags.h"
-#include "convert/yaml_json.h"
 
 namespace patchbay {
 namespace {
@@ -59,24 +57,6 @@ std::string UniqueName(const std::string& name, const std::vector<Pool>& pools) 
     unique = NamePart(name.substr(0, kMaxPoolName - suffix.size())) + suffix;
   }
   return unique;
-}
-
-/// Returns the containers of the plugin: those that are recognizably it, or else those that may be.
-std::vector<const Container*> PluginContainers(const Manifest& manifest) {
-  std::set<std::string_view> config_maps;
-  for (const auto& document : manifest.documents) config_maps.insert(document.config_map);
-  std::vector<const Container*> named, others;
-  for (const Container& container : manifest.containers) {
-    const bool mounts =
-        std::any_of(container.config_maps.begin(), container.config_maps.end(),
-                    [&](std::string_view mounted) { return config_maps.contains(mounted); });
-    if (container.runs_program) {
-      named.push_back(&container);
-    } else if (mounts || NamesDevices(container)) {
-      others.push_back(&container);
-    }
-  }
-  return named.empty() ? others : named;
 }
 
 void CheckNodes(const Container& container, Findings& findings) {
@@ -136,26 +116,26 @@ std::vector<Pool> PoolsOf(const Manifest& manifest, Findings& findings) {
   std::vector<Pool> pools;
   std::map<std::string, std::size_t> by_nodes;
   std::map<const Container*, std::size_t> by_container;
-  for (const Container* container : PluginContainers(manifest)) {
+  for (const Container& container : manifest.containers) {
     const auto [known, is_new] = by_nodes.emplace(
-        ToJson(PodSetting(*container, "nodeSelector")) + ToJson(PodSetting(*container, "affinity")),
+        ToJson(PodSetting(container, "nodeSelector")) + ToJson(PodSetting(container, "affinity")),
         pools.size());
     if (is_new && pools.size() == kMaxPools) {
       findings.CannotConvert(
-          container->value.place(),
+          container.value.place(),
           Format("the pods of the plugin have more than {} choices of nodes", kMaxPools),
           "convert the input in parts");
       return {};
     }
     if (is_new) {
-      pools.push_back({UniqueName(PoolName(*container), pools), {}});
+      pools.push_back({UniqueName(PoolName(container), pools), {}});
       Manifest& part = pools.back().part;
       part.objects = manifest.objects;
       part.lines = manifest.lines;
       part.budget = manifest.budget;
     }
-    pools[known->second].part.containers.push_back(*container);
-    by_container.emplace(container, known->second);
+    pools[known->second].part.containers.push_back(container);
+    by_container.emplace(&container, known->second);
   }
   if (pools.size() < 2) return {};
   for (const Manifest::Document& document : manifest.documents) {
@@ -190,7 +170,7 @@ std::string NodesOf(const Container& container) {
   std::string nodes;
   for (const char* key : {"nodeSelector", "affinity"}) {
     const YamlValue part = PodSetting(container, key);
-    if (part) nodes += (nodes.empty() ? "" : " and ") + ToJson(part, kMaxShownNodes);
+    if (part) nodes += (nodes.empty() ? "" : " and ") + Truncate(ToJson(part), kMaxShownNodes);
   }
   return nodes;
 }

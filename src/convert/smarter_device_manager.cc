@@ -19,7 +19,6 @@
 #include "convert/fields.h"
 #include "convert/listed_names.h"
 #include "convert/patterns.h"
-#include "convert/yaml_json.h"
 #include "model/resource_name.h"
 #include "model/text_pattern.h"
 
@@ -29,16 +28,11 @@ namespace {
 constexpr std::string_view kSmarter = "smarter-device-manager";
 constexpr std::string_view kSmarterKeys[] = {"devicematch", "nummaxdevices"};
 constexpr std::string_view kGpus = "nvidia-gpu";
+constexpr std::size_t kMaxKey = 30;  // bytes of a key that may be misspelled
 constexpr int kMaxUnits = 10'000;
 /// A configuration with more resources is always too large for a file.
 constexpr std::size_t kMaxDeviceNames = 20'000;
-constexpr const char* kOnNode =
-    "compare the output with the resources of your nodes, or run convert on a node that has the "
-    "devices, with --host-root /";
-
-NewMatch MatchOf(const std::string& path, bool is_directory) {
-  return is_directory ? MatchOfDirectory(path, kSmarter) : NewMatch{.path = GlobOf(path)};
-}
+constexpr const char* kOnNode = "run convert on a node that has the devices, with --host-root /";
 
 /// Converts the entries of a manifest one after the other and collects their resources.
 class SmarterConversion {
@@ -57,11 +51,11 @@ class SmarterConversion {
 
  private:
   void Entry(const YamlValue& value);
-  /// Returns the resources of the names that an expression matches, without their units.
-  std::vector<NewResource> ResourcesFor(const std::string& match, const SourceLocation& place,
-                                        Notes& notes);
-  std::vector<NewResource> SeenResources(const std::string& match, const SourceLocation& place);
-  NewResource ResourceFor(std::string name, NewMatch match) const;
+  /// Returns the names that an expression matches. Adds notes and findings if they are not all.
+  std::vector<ListedName> NamesFor(const std::string& match, const SourceLocation& place,
+                                   Notes& notes);
+  std::vector<ListedName> SeenNamesFor(const std::string& match, const SourceLocation& place);
+  NewResource ResourceFor(const ListedName& listed, const SourceLocation& place);
   void Add(NewResource resource, const SourceLocation& place);
 
   const ConvertHints& hints_;
@@ -86,30 +80,29 @@ void SmarterConversion::List(const YamlValue& list) {
     }
     auto errors = findings_.TakeErrors();
     if (errors.empty()) continue;
-    file_.refused.push_back({"an entry", std::move(errors), ToJson(item, kMaxRefusedText)});
+    file_.refused.push_back(
+        {"an entry", std::move(errors), Truncate(ToJson(item), kMaxRefusedText)});
   }
 }
 
 /// smarter-device-manager searches within a name; TextPattern matches the whole name.
-std::vector<NewResource> SmarterConversion::SeenResources(const std::string& match,
-                                                          const SourceLocation& place) {
-  std::vector<NewResource> resources;
+std::vector<ListedName> SmarterConversion::SeenNamesFor(const std::string& match,
+                                                        const SourceLocation& place) {
+  std::vector<ListedName> seen;
   const auto pattern = TextPattern::Compile(Format("(?s:.*)(?:{})(?s:.*)", match));
   if (!pattern) {
     findings_.CannotConvert(place, "`devicematch` cannot be searched for in names",
                             "use a shorter expression, without \\Q");
-    return resources;
+    return seen;
   }
-  for (const SeenName& seen : *hints_.dev) {
-    if (!pattern->Matches(seen.name)) continue;
-    resources.push_back(ResourceFor(seen.name, MatchOf("/dev/" + seen.name, seen.is_directory)));
+  for (const SeenName& in_dev : *hints_.dev) {
+    if (pattern->Matches(in_dev.name)) seen.push_back({in_dev.name});
   }
-  return resources;
+  return seen;
 }
 
-std::vector<NewResource> SmarterConversion::ResourcesFor(const std::string& match,
-                                                         const SourceLocation& place,
-                                                         Notes& notes) {
+std::vector<ListedName> SmarterConversion::NamesFor(const std::string& match,
+                                                    const SourceLocation& place, Notes& notes) {
   if (const auto pattern = TextPattern::Compile(match); !pattern) {
     findings_.Malformed(
         place,
@@ -118,11 +111,11 @@ std::vector<NewResource> SmarterConversion::ResourcesFor(const std::string& matc
     return {};
   }
   if (hints_.dev) {
-    auto seen = SeenResources(match, place);
+    auto seen = SeenNamesFor(match, place);
     if (seen.empty()) notes.push_back("No name in the scanned /dev matches this expression.");
     return seen;
   }
-  const auto listed = ListNames(match);
+  auto listed = ListNames(match);
   if (!listed) {
     findings_.CannotConvert(place,
                             "smarter-device-manager creates a resource for each matching name in "
@@ -130,43 +123,33 @@ std::vector<NewResource> SmarterConversion::ResourcesFor(const std::string& matc
                             kOnNode);
     return {};
   }
-  if (listed->has_numbers) {
+  const auto add_difference = [&](const std::string& difference) {
     notes.push_back(
-        "Difference: the names of resources are fixed in Patchbay, so the numbers 0 to 9 are "
-        "listed. If your nodes have other numbers, add them in the same way, or run convert on a "
-        "node, with --host-root /. A node without one of the devices shows 0 for its resource.");
-    findings_.Assumed(place, "of the numbers in these names, only 0 to 9 are listed", kOnNode);
+        Format("Difference: {}. To list the names of a node, {}.", difference, kOnNode));
+    findings_.Assumed(place, difference, kOnNode);
+  };
+  if (listed->has_numbers) add_difference("of the numbers in these names, only 0 to 9 are listed");
+  if (!listed->is_anchored) add_difference("the expression matches more names than are listed");
+  const auto is_open = [](const ListedName& name) { return !name.glob.empty(); };
+  if (std::any_of(listed->names.begin(), listed->names.end(), is_open)) {
+    add_difference("names with the same beginning become the devices of one resource");
   }
-  if (!listed->is_anchored) {
-    notes.push_back(
-        "Difference: the expression also matches names that are not listed; smarter-device-manager "
-        "creates a resource for each of them. Add the names of your nodes in the same way.");
-    findings_.Assumed(place, "this expression matches more names than are listed", kOnNode);
-  }
-  std::vector<NewResource> resources;
-  for (const ListedName& listed_name : listed->names) {
-    const auto& [name, glob] = listed_name;
-    const std::string path = "/dev/" + name;
-    const NewMatch found = glob.empty() ? MatchOf(path, directories_.Has(path, place, findings_))
-                                        : NewMatch{.path = glob};
-    resources.push_back(ResourceFor(name, found));
-    if (glob.empty()) continue;
-    resources.back().notes.push_back(
-        "Difference: smarter-device-manager creates a resource for each name that matches; here, "
-        "they are the devices of one resource.");
-    findings_.Assumed(
-        place,
-        Format("one resource, {}, has the devices of all names that match", resources.back().name),
-        kOnNode);
-  }
-  return resources;
+  return std::move(listed->names);
 }
 
-NewResource SmarterConversion::ResourceFor(std::string name, NewMatch match) const {
+NewResource SmarterConversion::ResourceFor(const ListedName& listed, const SourceLocation& place) {
   NewResource resource;
-  std::replace(name.begin(), name.end(), '/', '_');
-  resource.name = domain_ + "/" + name;
-  resource.matches.push_back(std::move(match));
+  resource.name = domain_ + "/" + listed.name;
+  std::replace(resource.name.begin() + static_cast<std::ptrdiff_t>(domain_.size()) + 1,
+               resource.name.end(), '/', '_');
+  const std::string path = "/dev/" + listed.name;
+  if (!listed.glob.empty()) {
+    resource.matches.push_back({.paths = {listed.glob}});
+  } else if (directories_.Has(path, place, findings_)) {
+    resource.matches.push_back(MatchOfDirectory(path, kSmarter));
+  } else {
+    resource.matches.push_back({.paths = {GlobOf(path)}});
+  }
   resource.nodes.emplace_back();
   return resource;
 }
@@ -177,10 +160,7 @@ NewResource Gpu(const std::string& domain) {
   NewResource resource;
   resource.name = domain + "/nvidia-gpu0";
   resource.notes.push_back("Difference: of the GPUs in /sys/devices, only gpu.0 is converted.");
-  NewMatch match;
-  match.path = "/sys/devices/gpu.0";
-  match.type = "directory";
-  resource.matches.push_back(std::move(match));
+  resource.matches.push_back({.paths = {"/sys/devices/gpu.0"}, .type = "directory"});
   resource.nodes.emplace_back();
   resource.env.emplace_back("NVIDIA_VISIBLE_DEVICES", "0");
   return resource;
@@ -231,7 +211,9 @@ void SmarterConversion::Entry(const YamlValue& value) {
   if (*match == kGpus) {
     resources.push_back(Gpu(domain_));
   } else {
-    resources = ResourcesFor(*match, place, notes);
+    for (const ListedName& name : NamesFor(*match, place, notes)) {
+      resources.push_back(ResourceFor(name, place));
+    }
   }
   if (resources.empty()) {
     file_.notes.insert(file_.notes.end(), notes.begin(), notes.end());
@@ -259,11 +241,12 @@ std::optional<Misspelled> FindMisspelledSmarter(const YamlValue& value) {
     // Both keys, because other programs have keys such as devicePath.
     std::optional<Misspelled> first;
     for (const YamlEntry& entry : item.entries()) {
-      if (!entry.value.IsScalar() || !IsMisspelled(entry.key, kSmarterKeys)) continue;
       const std::string& key = entry.key.text();
-      const std::string_view meant = Nearest(key, kSmarterKeys);
+      const bool may_be_meant = entry.value.IsScalar() && key.size() <= kMaxKey;
+      const std::string_view meant = may_be_meant ? Nearest(key, kSmarterKeys) : "";
+      if (meant.empty()) continue;
       if (first && first->meant != meant) return first;
-      first = Misspelled{entry.key.place(), key, meant};
+      first = Misspelled{entry.key, meant};
     }
   }
   return std::nullopt;

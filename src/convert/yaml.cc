@@ -19,7 +19,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -192,7 +191,47 @@ bool SameWithoutCase(std::string_view a, std::string_view b) {
                     [](char x, char y) { return ToLower(x) == ToLower(y); });
 }
 
+/// Returns whether a scalar is the same value in JSON without quotes.
+bool IsJsonLiteral(const YamlValue& scalar) {
+  static constexpr std::string_view kWords[] = {"true", "false"};
+  if (scalar.is_quoted()) return false;
+  std::string_view digits = scalar.text();
+  if (IsAmong(digits, kWords)) return true;
+  if (digits.starts_with('-')) digits.remove_prefix(1);
+  return !digits.empty() && digits.size() < 16 && (digits == "0" || digits[0] != '0') &&
+         std::all_of(digits.begin(), digits.end(), IsDigit);
+}
+
+void AppendJson(const YamlValue& value, std::string& json) {
+  if (value.IsNull()) {
+    json += "null";
+    return;
+  }
+  if (value.IsScalar()) {
+    json += IsJsonLiteral(value) ? value.text() : QuoteJson(value.text());
+    return;
+  }
+  json += value.IsMap() ? "{" : "[";
+  std::string_view separator;
+  for (const YamlValue& item : value.items()) {
+    json += std::exchange(separator, ", ");
+    AppendJson(item, json);
+  }
+  for (const YamlEntry& entry : value.entries()) {
+    json += std::exchange(separator, ", ");
+    json += QuoteJson(entry.key.text()) + ": ";
+    AppendJson(entry.value, json);
+  }
+  json += value.IsMap() ? "}" : "]";
+}
+
 }  // namespace
+
+std::optional<bool> YamlValue::AsBool() const {
+  bool value = false;
+  if (is_quoted() || !YAML::convert<bool>::decode(node_, value)) return std::nullopt;
+  return value;
+}
 
 SourceLocation YamlValue::place() const {
   if (!*this) return {};
@@ -269,6 +308,12 @@ std::vector<YamlValue> ReadYaml(const std::string& text, PlaceOf place_of, YamlB
   }
   if (check.failed()) documents.clear();
   return documents;
+}
+
+std::string ToJson(const YamlValue& value) {
+  std::string json;
+  AppendJson(value, json);
+  return json;
 }
 
 std::string HintOnTemplate(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +50,8 @@ class YamlValue {
   const std::string& text() const { return node_.Scalar(); }  ///< of a scalar
   /// Returns whether a scalar is in quotes or a block scalar, so that it is always a string.
   bool is_quoted() const { return IsScalar() && node_.Tag() != "?"; }
+  /// Returns the value of a scalar such as `true` or `No`, without quotes.
+  std::optional<bool> AsBool() const;
   SourceLocation place() const;
   std::vector<YamlValue> items() const;  ///< of a list
   /// The entries of a map, in the order of the file, and then those of its merge keys, "<<".
@@ -81,6 +84,9 @@ struct YamlBudget {
 /// a key can be directly followed by its colon. Does not throw.
 std::vector<YamlValue> ReadYaml(const std::string& text, PlaceOf place_of, YamlBudget& budget,
                                 Findings& findings);
+
+/// Returns a value as JSON on one line, which is valid YAML too.
+std::string ToJson(const YamlValue& value);
 
 /// Returns what to do about a template of Helm, "{{ … }}", or a substitution of Flux, "${…}", in a
 /// text whose value is therefore not known. Returns "" if it contains neither.

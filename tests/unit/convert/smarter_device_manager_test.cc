@@ -69,13 +69,13 @@ TEST(SmarterDeviceManagerTest, WarnsThatOnlyNumbersOfOneDigitAreListed) {
             "1:16 warning of the numbers in these names, only 0 to 9 are listed\n");
   EXPECT_THAT(outcome.toml,
               AllOf(HasSubstr("ttyUSB0\""), HasSubstr("ttyUSB9\""),
-                    HasSubstr("# Difference: the names of resources are fixed in Patchbay")));
+                    HasSubstr("# Difference: of the numbers in these names, only 0 to 9")));
 }
 
 TEST(SmarterDeviceManagerTest, WarnsIfTheExpressionMatchesMoreNames) {
   for (const char* regex : {"vcsm", "^vcsm", "vcsm$"}) {
     const auto outcome = Match(regex);
-    EXPECT_THAT(outcome.findings, StartsWith("1:16 warning this expression matches more names"))
+    EXPECT_THAT(outcome.findings, StartsWith("1:16 warning the expression matches more names"))
         << regex;
     EXPECT_THAT(outcome.toml, HasSubstr("path = \"/dev/vcsm\"")) << regex;
   }
@@ -85,8 +85,7 @@ TEST(SmarterDeviceManagerTest, AnExpressionWithAWildcardBecomesAGlob) {
   for (const char* regex : {"^ttyUSB.*$", "^ttyUSB.*"}) {
     const auto outcome = Match(regex);
     EXPECT_EQ(outcome.findings,
-              "1:16 warning one resource, smarter-devices/ttyUSB, has the devices of all names "
-              "that match\n");
+              "1:16 warning names with the same beginning become the devices of one resource\n");
     EXPECT_THAT(outcome.toml, AllOf(HasSubstr("name = \"smarter-devices/ttyUSB\""),
                                     HasSubstr("path = \"/dev/ttyUSB*\"")));
   }
