@@ -1,8 +1,11 @@
 #include "convert/convert.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "base/ascii.h"
+#include "base/escape.h"
 #include "base/format.h"
 #include "config/load.h"
 #include "convert/diagnostics.h"
@@ -44,36 +47,20 @@ std::vector<Diagnostic> ErrorsOf(const NewFile& file) {
   return errors;
 }
 
-/// Moves what the loader rejects to the parts that are not converted: matches, or a whole resource.
-/// Each is loaded alone, so that an error has the location of its match.
+/// Moves the resources that the loader rejects to the parts that are not converted.
 void RefuseInvalid(NewFile& file, Findings& findings) {
   if (WriteToml(file).size() > kLargestSource) return;  // reported by Written
   if (ErrorsOf({{}, file.resources, {}}).empty()) return;
-  const auto refuse = [&](const NewResource& part, const std::vector<Diagnostic>& errors) {
-    for (const Diagnostic& error : errors) {
-      findings.CannotConvert(part.matches.front().place, error.message, error.hint);
-    }
-    file.refused.push_back({part.name, findings.TakeErrors(), WriteToml({{}, {part}, {}})});
-  };
   for (NewResource& resource : std::exchange(file.resources, {})) {
-    const auto matches = std::exchange(resource.matches, {});
-    NewResource valid = resource;
-    NewResource alone = resource;
-    for (const NewMatch& match : matches) {
-      alone.matches = {match};
-      const auto errors = ErrorsOf({{}, {alone}, {}});
-      if (errors.empty()) {
-        valid.matches.push_back(match);
-      } else {
-        refuse(alone, errors);
-      }
+    const NewFile alone{{}, {resource}, {}};
+    const auto errors = ErrorsOf(alone);
+    for (const Diagnostic& error : errors) {
+      findings.CannotConvert(resource.matches.front().place, error.message, error.hint);
     }
-    if (valid.matches.empty()) continue;
-    const auto errors = ErrorsOf({{}, {valid}, {}});
     if (errors.empty()) {
-      file.resources.push_back(std::move(valid));
+      file.resources.push_back(std::move(resource));
     } else {
-      refuse(valid, errors);
+      file.refused.push_back({resource.name, findings.TakeErrors(), WriteToml(alone)});
     }
   }
 }
@@ -95,14 +82,36 @@ std::optional<std::string> Written(const NewFile& file, const std::string& name,
   return errors.empty() ? std::optional(std::move(toml)) : std::nullopt;
 }
 
-/// A part of the input that becomes a configuration of its own: the whole, or that of a pool.
-struct Part {
-  std::string pool;  ///< "" for the whole
-  const Manifest* manifest;
-  std::optional<NewFile> file;
-};
-
 bool IsEmpty(const NewFile& file) { return file.resources.empty() && file.refused.empty(); }
+
+/// Notes that the plugin does not run on all nodes.
+void NoteDeployment(const Manifest::Container& container, NewFile& file, Findings& findings) {
+  // The chart app-template has the kind of a controller as its `type`.
+  for (const char* key : {"kind", "type"}) {
+    const YamlValue kind = PodSetting(container, key);
+    if (ToLower(kind.text()) != "deployment") continue;
+    const std::string difference =
+        "the plugin is a Deployment, which runs on some nodes; Patchbay is a DaemonSet, which runs "
+        "on all nodes";
+    file.notes.push_back(Format("Difference: {}.", difference));
+    findings.Assumed(kind.place(), difference, "choose the nodes with nodeSelector or affinity");
+  }
+}
+
+/// Returns what to do about a ConfigMap that the plugin mounts and that is not in the input; "" if
+/// there is none.
+std::string HintOnConfigMap(const Manifest& manifest) {
+  std::set<std::string> missing;
+  for (const Manifest::Container& container : manifest.containers) {
+    if (container.runs_program) missing.merge(std::set(container.config_maps));
+  }
+  for (const YamlValue& object : manifest.objects) {
+    missing.erase(object.Find("metadata").Find("name").text());
+  }
+  if (missing.empty()) return "";
+  return Format("pass the ConfigMap {} too, which the plugin mounts",
+                Truncate(*missing.begin(), 100));
+}
 
 /// Reports values that seem to be a configuration but are not. They are errors if there is no
 /// configuration of the plugin, and otherwise probably belong to other programs.
@@ -137,30 +146,36 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
   std::vector<Pool> pools;
   if (hints.needs_helm) pools = PoolsOf(manifest, findings);
   if (diagnostics.HasErrors()) return conversion;
-  std::vector<Part> parts;
-  parts.reserve(pools.size() + 1);
-  for (const Pool& pool : pools) parts.push_back({pool.name, &pool.part, {}});
-  if (pools.empty()) parts.push_back({"", &manifest, {}});
-  for (Part& part : parts) part.file = converter.convert(*part.manifest, hints, findings);
-  const bool found =
-      std::any_of(parts.begin(), parts.end(), [](const Part& p) { return !!p.file; });
-  std::erase_if(parts, [&](const Part& part) {
-    return !part.file || (IsEmpty(*part.file) && (!pools.empty() || diagnostics.HasErrors()));
+  if (pools.empty()) pools.push_back({"", manifest});
+  bool found = false;
+  std::vector<std::pair<const Pool*, NewFile>> files;
+  for (const Pool& pool : pools) {
+    auto file = converter.convert(pool.part, hints, findings);
+    found = found || file;
+    if (file) files.emplace_back(&pool, std::move(*file));
+  }
+  const bool has_content = std::any_of(files.begin(), files.end(),
+                                       [](const auto& file) { return !IsEmpty(file.second); });
+  std::erase_if(files, [&](const auto& file) {
+    return IsEmpty(file.second) && (has_content || diagnostics.HasErrors());
   });
-  ReportUnreadable(manifest, parts.empty(), findings);
+  ReportUnreadable(manifest, files.empty(), findings);
   if (!found && manifest.unreadable.empty()) {
-    findings.Malformed({source.name, 0, 0}, converter.not_found, converter.hint);
+    const std::string hint = HintOnConfigMap(manifest);
+    findings.Malformed({source.name, 0, 0}, converter.not_found,
+                       hint.empty() ? converter.hint : hint);
   }
   std::vector<HelmConfig> configs;
-  for (Part& part : parts) {
-    NewFile& file = *part.file;
+  for (auto& [pool, file] : files) {
     file.notes.insert(file.notes.begin(),
                       Format("Converted from {}: {}. Comments mark differences in meaning.",
                              converter.recognizer.program, source.name));
+    const Manifest::Container container = ContainerOf(pool->part);
+    NoteDeployment(container, file, findings);
     RefuseInvalid(file, findings);
     auto toml = Written(file, source.name, findings);
     if (!toml) return conversion;
-    configs.push_back({part.pool, ContainerOf(*part.manifest), std::move(*toml)});
+    configs.push_back({pool->name, container, std::move(*toml)});
   }
   if (configs.empty()) return conversion;
   conversion.text =

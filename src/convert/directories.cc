@@ -14,51 +14,35 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view kDev = "/dev/";
-constexpr std::string_view kUsualNodes[] = {"/dev/full",
-                                            "/dev/fuse",
-                                            "/dev/gpiomem",
-                                            "/dev/hwrng",
-                                            "/dev/kfd",
-                                            "/dev/kmsg",
-                                            "/dev/kvm",
-                                            "/dev/mpp_service",
-                                            "/dev/net/tun",
-                                            "/dev/null",
-                                            "/dev/nvidia-modeset",
-                                            "/dev/nvidia-uvm",
-                                            "/dev/nvidiactl",
-                                            "/dev/ppp",
-                                            "/dev/ptmx",
-                                            "/dev/random",
-                                            "/dev/rfkill",
-                                            "/dev/rga",
-                                            "/dev/rtc",
-                                            "/dev/sev",
-                                            "/dev/tty",
-                                            "/dev/uhid",
-                                            "/dev/uinput",
-                                            "/dev/urandom",
-                                            "/dev/vfio/vfio",
-                                            "/dev/vhost-net",
-                                            "/dev/vhost-vsock",
-                                            "/dev/vsock",
-                                            "/dev/watchdog",
-                                            "/dev/zero",
-                                            "/dev/zfs"};
+/// Names below /dev that are not directories, and what such names begin with.
+constexpr std::string_view kUsualNodes[] = {
+    "btrfs-control", "console", "cuse",           "full",      "fuse",         "gpiomem", "hpet",
+    "hwrng",         "kfd",     "kmsg",           "kvm",       "loop-control", "mali",    "mem",
+    "mpp_service",   "null",    "nvidia-modeset", "nvidiactl", "nvram",        "port",    "ppp",
+    "ptmx",          "random",  "rfkill",         "rga",       "rknpu",        "rtc",     "sev",
+    "uhid",          "uinput",  "urandom",        "vsock",     "watchdog",     "zero",    "zfs"};
+constexpr std::string_view kUsualPrefixes[] = {"dri/",       "hd", "input/", "mapper/", "net/",
+                                               "nvidia-uvm", "sd", "sgx_",   "snd/",    "tty",
+                                               "vc",         "vd", "vfio/",  "vhost-",  "xvd"};
 
-/// Returns whether the name cannot be that of a directory: it has an extension, or is a link, as in
-/// /dev/serial/by-id.
+/// Returns whether the name cannot be that of a directory: it is a usual one, has an extension, or
+/// is a link, as in /dev/serial/by-id.
 bool IsNodeName(std::string_view path) {
-  return BaseName(path).find('.') != std::string_view::npos ||
+  const std::string_view name = path.substr(kDev.size());
+  if (BaseName(path).starts_with("by-")) return false;
+  return IsAmong(name, kUsualNodes) ||
+         std::any_of(std::begin(kUsualPrefixes), std::end(kUsualPrefixes),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
+         BaseName(path).find('.') != std::string_view::npos ||
          DirectoryOf(path).find("/by-") != std::string::npos;
 }
 
-/// A name with a number, such as video0, is usually that of a device node. Below /dev/bus, such
-/// names are directories too: /dev/bus/usb/001.
+/// A name with a number, such as video0, is usually that of a device node. Some are directories:
+/// /dev/bus/usb/001 and /dev/dvb/adapter0.
 bool IsNumbered(std::string_view path) {
   const std::string_view name = BaseName(path);
-  return std::any_of(name.begin(), name.end(), IsDigit) && !path.starts_with("/dev/bus/");
+  return std::any_of(name.begin(), name.end(), IsDigit) && !name.starts_with("adapter") &&
+         !path.starts_with("/dev/bus/");
 }
 
 }  // namespace
@@ -72,7 +56,7 @@ bool Directories::Has(const std::string& path, const SourceLocation& place, Find
   if (const auto seen = seen_.find(path); seen != seen_.end()) return seen->second;
   if (IsAmong(path, kUsualDirectories)) return true;
   if (path.starts_with(kDev) && !IsNumbered(path) && !IsNodeName(path) &&
-      !IsAmong(path, kUsualNodes) && assumed_nodes_.insert(path).second) {
+      assumed_nodes_.insert(path).second) {
     findings.Assumed(
         place, Format("{} is converted as a device; it may be a directory", Truncate(path, 100)),
         "if it is one, run convert on a node that has it, with --host-root /");

@@ -10,100 +10,90 @@
 #include "config/reporter.h"
 
 namespace patchbay {
-namespace {
-
-bool IsOneOf(const YamlValue& value, std::span<const std::string_view> words) {
-  return value.IsScalar() && !value.is_quoted && IsAmong(value.text, words);
-}
-
-}  // namespace
-
 Fields::Fields(const YamlValue& map, std::string_view owner,
                std::span<const std::string_view> known, Findings& findings, bool is_closed)
     : map_(map), findings_(findings) {
   if (!is_closed) return;
-  for (const YamlEntry& entry : map.entries) {
-    const bool is_known = std::any_of(known.begin(), known.end(), [&](std::string_view key) {
-      return map.Find(key) == &entry.value;
+  std::vector<YamlValue> found;
+  for (const std::string_view key : known) found.push_back(map.Find(key));
+  for (const YamlEntry& entry : map.entries()) {
+    const std::string& name = entry.key.text();
+    const bool is_known = std::any_of(found.begin(), found.end(), [&](const YamlValue& value) {
+      return value.IsSameAs(entry.value);
     });
-    if (is_known || !entry.key.IsScalar()) continue;
-    findings.Ignored(entry.key.place,
-                     Format("unknown key `{}`; {} ignores it", Truncate(entry.key.text, 60), owner),
-                     DidYouMean(entry.key.text.substr(0, 60), known));
+    if (is_known) continue;
+    findings.Ignored(entry.key.place(),
+                     Format("unknown key `{}`; {} ignores it", Truncate(name, 60), owner),
+                     DidYouMean(name.substr(0, 60), known));
   }
 }
 
-const YamlValue* Fields::Find(std::string_view key) const {
-  const YamlValue* value = map_.Find(key);
-  return value == nullptr || value->kind == YamlValue::Kind::kNull ? nullptr : value;
+YamlValue Fields::Find(std::string_view key) const {
+  const YamlValue value = map_.Find(key);
+  return value.IsNull() ? YamlValue() : value;
 }
 
 /// Returns whether a value contains no template or substitution; otherwise adds a finding.
 bool Fields::IsKnown(std::string_view key, const YamlValue& value) const {
-  std::string hint = HintOnTemplate(value.text);
+  std::string hint = HintOnTemplate(value.text());
   if (hint.empty()) return true;
-  findings_.CannotConvert(value.place,
-                          Format("`{}` is not known: {}", key, Truncate(value.text, 100)),
+  findings_.CannotConvert(value.place(),
+                          Format("`{}` is not known: {}", key, Truncate(value.text(), 100)),
                           std::move(hint));
   return false;
 }
 
 std::optional<std::string> Fields::Text(std::string_view key) const {
-  const YamlValue* value = Find(key);
-  if (value == nullptr) return std::nullopt;
-  if (!IsKnown(key, *value)) return std::nullopt;
-  if (value->IsScalar()) return value->text;
-  findings_.Malformed(value->place, Format("`{}` must be a string", key));
+  const YamlValue value = Find(key);
+  if (!value) return std::nullopt;
+  if (!IsKnown(key, value)) return std::nullopt;
+  if (value.IsScalar()) return value.text();
+  findings_.Malformed(value.place(), Format("`{}` must be a string", key));
   return std::nullopt;
 }
 
 bool Fields::Flag(std::string_view key) const {
-  static constexpr std::string_view kYes[] = {"true", "True", "TRUE", "yes", "Yes", "YES",
-                                              "on",   "On",   "ON",   "y",   "Y"};
-  static constexpr std::string_view kNo[] = {"false", "False", "FALSE", "no", "No", "NO",
-                                             "off",   "Off",   "OFF",   "n",  "N"};
-  const YamlValue* value = Find(key);
-  if (value == nullptr || IsOneOf(*value, kNo) || !IsKnown(key, *value)) return false;
-  if (!IsOneOf(*value, kYes)) {
-    findings_.Malformed(value->place, Format("`{}` must be true or false", key));
-  }
-  return true;
+  const YamlValue value = Find(key);
+  if (!value || !IsKnown(key, value)) return false;
+  const auto flag = value.AsBool();
+  if (!flag) findings_.Malformed(value.place(), Format("`{}` must be true or false", key));
+  return flag.value_or(true);
 }
 
 std::int64_t Fields::Number(std::string_view key, std::int64_t max, std::int64_t otherwise) const {
-  const YamlValue* value = Find(key);
-  if (value == nullptr || !IsKnown(key, *value)) return otherwise;
-  const std::string& text = value->text;
-  if (!value->IsScalar() || value->is_quoted || text.empty() ||
+  const YamlValue value = Find(key);
+  if (!value || !IsKnown(key, value)) return otherwise;
+  const std::string& text = value.text();
+  if (!value.IsScalar() || value.is_quoted() || text.empty() ||
       !std::all_of(text.begin(), text.end(), IsDigit) || (text.size() > 1 && text[0] == '0')) {
     findings_.Malformed(
-        value->place, Format("`{}` must be a whole number from 0 to {}", key, max),
-        value->is_quoted ? "remove the quotes" : "use decimal digits without a leading zero");
+        value.place(), Format("`{}` must be a whole number from 0 to {}", key, max),
+        value.is_quoted() ? "remove the quotes" : "use decimal digits without a leading zero");
     return otherwise;
   }
   const auto number = ParseNumber<std::int64_t>(text);
   if (number && *number <= max) return *number;
-  findings_.CannotConvert(value->place, Format("`{}` must be at most {}", key, max),
+  findings_.CannotConvert(value.place(), Format("`{}` must be at most {}", key, max),
                           "use a smaller number");
   return otherwise;
 }
 
-std::span<const YamlValue> Fields::List(std::string_view key) const {
-  const YamlValue* value = Find(key);
-  if (value == nullptr) return {};
-  if (value->IsList()) return value->items;
-  findings_.Malformed(value->place, Format("`{}` must be a list", key));
+std::vector<YamlValue> Fields::List(std::string_view key) const {
+  const YamlValue value = Find(key);
+  if (!value) return {};
+  if (value.IsList()) return value.items();
+  findings_.Malformed(value.place(), Format("`{}` must be a list", key));
   return {};
 }
 
 SourceLocation Fields::PlaceOfKey(std::string_view key) const {
-  const YamlValue* value = Find(key);
-  return value == nullptr ? map_.place : value->place;
+  const YamlValue value = Find(key);
+  return value ? value.place() : map_.place();
 }
 
 bool ExpectMap(const YamlValue& value, std::string_view what, Findings& findings) {
   if (value.IsMap()) return true;
-  findings.Malformed(value.place, Format("{} must be a map of keys and values", what));
+  findings.Malformed(value.place(), Format("{} must be a map of keys and values", what));
   return false;
 }
 

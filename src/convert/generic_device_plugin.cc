@@ -1,61 +1,68 @@
-// The plugin takes its devices from --device flags, or otherwise from a file. Arguments are read
-// from containers that are recognizably the plugin. If there is no such container, they are read
-// from every container with --device, because the image may have a different name. The
-// configurations elsewhere in the input are converted only if no such container has --device.
+// The plugin takes its devices from --device flags, or otherwise from a file: a file that a
+// container reads is converted only if the container has no --device.
 //
-// The domain of a document is the first of: the one from the caller, the --domain flag of the
-// container that reads the document, the one in the document, the default of the version in the tag
-// of the container's image, and an assumed default with a warning.
+// The domain of a device is the first of: the one from the caller, the --domain flag of the
+// container that reads the device, its variable DOMAIN, the one in the file that it reads, the
+// default of the version in the tag of its image, and an assumed default with a warning.
 
 #include "convert/generic_device_plugin.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
-#include "base/path.h"
 #include "convert/directories.h"
 #include "convert/fields.h"
 #include "convert/generic_flags.h"
+#include "convert/generic_resource.h"
 #include "convert/patterns.h"
 #include "convert/resource_set.h"
-#include "convert/yaml_json.h"
+#include "model/glob.h"
 #include "model/resource_name.h"
 
 namespace patchbay {
 namespace {
 
+using Container = Manifest::Container;
+
 constexpr std::string_view kProgram = "generic-device-plugin";
-constexpr std::string_view kOldDomain = "squat.ai";
-constexpr std::string_view kNewDomain = "devic.es";
 constexpr std::string_view kMicroShift = "genericDevicePlugin";  // key in its config.yaml
 constexpr std::string_view kMicroShiftDomain = "device.microshift.io";
+constexpr std::string_view kDeviceKeys[] = {"name", "groups"};
 constexpr std::string_view kFileKeys[] = {"devices",   "device",           "domain", "listen",
                                           "log-level", "plugin-directory", "config"};
 
-/// Returns the default domain of the plugin version in the tag of an image, or nothing if the tag
-/// is not a version.
-std::optional<std::string_view> DomainOfImage(std::string_view image) {
-  image = image.substr(0, image.find('@'));
-  const std::string_view last = BaseName(image);
-  const auto colon = last.find(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  std::string_view tag = last.substr(colon + 1);
-  if (tag.starts_with('v')) tag.remove_prefix(1);
-  int major = 0, minor = 0;
-  const auto first = std::from_chars(tag.data(), tag.data() + tag.size(), major);
-  if (first.ec != std::errc() || first.ptr == tag.data() + tag.size() || *first.ptr != '.') {
-    return std::nullopt;
-  }
-  const auto second = std::from_chars(first.ptr + 1, tag.data() + tag.size(), minor);
-  if (second.ec != std::errc()) return std::nullopt;
-  return std::pair(major, minor) >= std::pair(0, 2) ? kNewDomain : kOldDomain;
+/// Returns whether a value has no text at any depth, as a placeholder.
+bool IsBlank(const YamlValue& value) {
+  const auto items = value.items();
+  const auto entries = value.entries();
+  return value.text().empty() && std::all_of(items.begin(), items.end(), IsBlank) &&
+         std::all_of(entries.begin(), entries.end(),
+                     [](const YamlEntry& entry) { return IsBlank(entry.value); });
 }
 
-using Container = Manifest::Container;
+/// Returns the YAML of a device from the old form of --device: name,path,path. Each path is a
+/// group.
+std::string YamlOfList(std::string_view text) {
+  std::string yaml;
+  while (!text.empty()) {
+    const auto comma = std::min(text.find(','), text.size());
+    const std::string part = QuoteJson(Trimmed(text.substr(0, comma)));
+    yaml += yaml.empty() ? Format("name: {}\ngroups:\n", part)
+                         : Format("- paths: [{{path: {}}}]\n", part);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return yaml;
+}
+
+/// The domain of devices, and where it comes from.
+struct Domain {
+  std::string name;
+  SourceLocation place;
+};
 
 /// Converts the devices of a manifest one after the other and collects their resources.
 class GenericConversion {
@@ -68,24 +75,24 @@ class GenericConversion {
         directories_(hints.dev),
         budget_(manifest.budget) {}
 
-  void AllFlags();
-  /// Converts a document that `reader` reads; null if no container is known to read it.
-  void Document(const Manifest::Document& document, const Container* reader);
+  /// Converts the arguments of a container.
+  void Flags(const Container& container);
+  /// Converts a document that `reader` reads, or an empty container if none is known to read it.
+  void Document(const Manifest::Document& document, const Container& reader);
 
   NewFile Take() &&;
   bool found() const { return found_; }
 
  private:
-  void Flags(const Container& container);
   const GenericFlags& FlagsOf(const Container& container);
-  std::optional<std::string> DomainFlag(const Container* container);
-  std::string Domain(const std::optional<std::string>& said, const Container* container,
-                     const SourceLocation& place);
-  void Add(GenericDevice device, const std::string& domain, const Container* container);
-  void TakePaths(GenericDevice& device, const Container* container);
-  void RefusePending(std::string what, std::string text);
-  void Refuse(std::string what, std::string text, std::vector<Diagnostic> earlier = {});
-  void ReportNotApplied(std::string_view key, std::string_view value);
+  std::optional<std::string> DomainInFile(const Container& container);
+  Domain DomainOf(const Container& container, const std::optional<std::string>& in_file,
+                  const SourceLocation& place);
+  void Device(const YamlValue& value, bool is_file, const Domain& domain,
+              const Container& container);
+  void TakePaths(GenericGroup& group, const Container& container);
+  void Refuse(std::string what, std::string text);
+  void NoteSetting(std::string_view key, std::string_view value);
 
   const Manifest& manifest_;
   const ConvertHints& hints_;
@@ -94,7 +101,6 @@ class GenericConversion {
   Directories directories_;
   NewFile file_;
   std::map<const Container*, GenericFlags> flags_;
-  std::map<std::string, Diagnostic> unknown_domains_;  ///< with a template, and their errors
   YamlBudget budget_;
   bool found_ = false;
   bool has_assumed_ = false;
@@ -106,29 +112,43 @@ const GenericFlags& GenericConversion::FlagsOf(const Container& container) {
   if (known != flags_.end()) return known->second;
   const auto& flags =
       flags_.emplace(&container, ReadGenericFlags(container, findings_)).first->second;
-  RefusePending("arguments of a container", "");
+  if (findings_.HasNewErrors()) Refuse("arguments of a container", "");
   return flags;
 }
 
-/// The --domain flag of a container, if any. It overrides the domain in the file.
-std::optional<std::string> GenericConversion::DomainFlag(const Container* container) {
-  return container == nullptr ? std::nullopt : FlagsOf(*container).domain;
+/// Returns the domain in the file of a container: in the values of its chart, or in a ConfigMap
+/// that it mounts, also if that has no devices.
+std::optional<std::string> GenericConversion::DomainInFile(const Container& container) {
+  for (const Manifest::Document& document : manifest_.documents) {
+    const YamlValue domain = document.value.Find("domain");
+    if (domain.IsScalar() && document.object.IsSameAs(container.object)) return domain.text();
+  }
+  for (const YamlValue& object : manifest_.objects) {
+    const std::string name = object.Find("metadata").Find("name").text();
+    const bool is_config_map = object.Find("kind").text() == "ConfigMap";
+    if (!is_config_map || !container.config_maps.contains(name)) continue;
+    for (const YamlEntry& file : object.Find("data").entries()) {
+      Diagnostics ignored;
+      Findings findings(ignored);
+      const std::string& text = file.value.text();
+      const auto places = PlacesIn(text, file.value.place(), manifest_.lines);
+      for (const YamlValue& document : ReadYaml(text, places, budget_, findings)) {
+        const YamlValue domain = document.Find("domain");
+        if (domain.IsScalar()) return domain.text();
+      }
+    }
+  }
+  return std::nullopt;
 }
 
-std::string GenericConversion::Domain(const std::optional<std::string>& said,
-                                      const Container* container, const SourceLocation& place) {
-  if (hints_.domain) return *hints_.domain;
-  if (said && !HintOnTemplate(*said).empty() && !unknown_domains_.contains(*said)) {
-    Diagnostic error{Severity::kError, "", place,
-                     Format("the domain is not known: {}", Truncate(*said, 100)),
-                     HintOnTemplate(*said) + ", or use --domain"};
-    findings_.CannotConvert(error.place, error.message, error.hint);
-    findings_.TakeErrors();  // it is the reason for each device, see Add
-    unknown_domains_.emplace(*said, std::move(error));
-  }
-  if (said) return *said;
-  const auto of_image = DomainOfImage(container == nullptr ? "" : container->image);
-  if (of_image) return std::string(*of_image);
+/// Returns the domain of the devices of a container. `in_file` is the one in its file, if any.
+Domain GenericConversion::DomainOf(const Container& container,
+                                   const std::optional<std::string>& in_file,
+                                   const SourceLocation& place) {
+  if (hints_.domain) return {*hints_.domain, place};
+  if (const auto& flag = FlagsOf(container).domain) return {*flag, place};
+  if (in_file) return {*in_file, place};
+  if (const auto of_image = DomainOfImage(container.image)) return {std::string(*of_image), place};
   if (!std::exchange(has_assumed_, true)) {
     findings_.Assumed(
         place, Format("no domain specified; assuming {}", kOldDomain),
@@ -140,161 +160,172 @@ std::string GenericConversion::Domain(const std::optional<std::string>& said,
         "the nodes have {}/…, convert again with --domain {}.",
         kOldDomain, kNewDomain, kNewDomain));
   }
-  return std::string(kOldDomain);
+  return {std::string(kOldDomain), place};
 }
 
-/// Adds the errors since the last refusal, and earlier ones, as the reasons of a new one.
-void GenericConversion::Refuse(std::string what, std::string text,
-                               std::vector<Diagnostic> earlier) {
-  for (Diagnostic& error : findings_.TakeErrors()) earlier.push_back(std::move(error));
-  file_.refused.push_back({std::move(what), std::move(earlier), std::move(text)});
+/// Adds a part that was not converted. The errors since the last one are its reasons.
+void GenericConversion::Refuse(std::string what, std::string text) {
+  file_.refused.push_back({std::move(what), findings_.TakeErrors(), std::move(text)});
 }
 
-void GenericConversion::RefusePending(std::string what, std::string text) {
-  auto errors = findings_.TakeErrors();
-  if (!errors.empty()) Refuse(std::move(what), std::move(text), std::move(errors));
-}
-
-/// Replaces paths in the container of the plugin by those on the host, and warns of paths that
-/// probably match nothing.
-void GenericConversion::TakePaths(GenericDevice& device, const Container* container) {
-  static const std::map<std::string, std::string> kNone;
-  const auto& host_paths = container == nullptr ? kNone : container->host_paths;
-  for (GenericGroup& group : device.groups) {
-    for (GenericPath& path : group.paths) {
-      // The longest path of a mount is the last one in the order of the map.
-      for (auto mount = host_paths.rbegin(); mount != host_paths.rend(); ++mount) {
-        const auto& [inside, host] = *mount;
-        if (!(path.path + "/").starts_with(inside + "/")) continue;
-        if (inside == host) break;
-        std::string on_host = (host == "/" ? "" : host) + path.path.substr(inside.size());
-        findings_.Assumed(
-            path.place,
-            Format("{} is {} on the host", Truncate(path.path, 100), Truncate(on_host, 100)),
-            Format("the pod mounts {} at {}; check that the path exists on the nodes",
-                   Truncate(host, 100), Truncate(inside, 100)));
-        path.path = std::move(on_host);
-        break;
-      }
-      if (path.is_mount) continue;
-      if (!path.path.starts_with("/dev/") && path.path.starts_with('/')) {
-        findings_.Assumed(
-            path.place,
-            Format("{} is not below /dev, so it probably matches nothing",
-                   Truncate(path.path, 100)),
-            "write the path of the device node on the host; for files, use `type: Mount`");
-      }
-      const auto literal = FromGo(path.path).path;
-      path.is_directory = literal && directories_.Has(*literal, path.place, findings_);
+/// Replaces paths in the container of the plugin by those on the host, and reports paths that are
+/// invalid or probably match nothing.
+void GenericConversion::TakePaths(GenericGroup& group, const Container& container) {
+  const auto host_paths = HostPathsOf(container);
+  for (GenericPath& path : group.paths) {
+    // The longest path of a mount is the last one in the order of the map.
+    for (auto mount = host_paths.rbegin(); mount != host_paths.rend(); ++mount) {
+      const auto& [inside, host] = *mount;
+      if (!(path.path + "/").starts_with(inside + "/")) continue;
+      if (inside == host) break;
+      std::string on_host = (host == "/" ? "" : host) + path.path.substr(inside.size());
+      findings_.Assumed(
+          path.place,
+          Format("{} is {} on the host", Truncate(path.path, 100), Truncate(on_host, 100)),
+          Format("the pod mounts {} at {}; check that the path exists on the nodes",
+                 Truncate(host, 100), Truncate(inside, 100)));
+      path.path = std::move(on_host);
+      break;
     }
+    path.pattern = FromGo(path.path);
+    if (const auto glob = Glob::Compile(path.pattern.glob); !glob) {
+      findings_.CannotConvert(path.place, glob.error().message,
+                              "correct the pattern; a backslash escapes the next character");
+      continue;
+    }
+    if (path.is_mount) continue;
+    if (!path.path.starts_with(kDev)) {
+      findings_.Assumed(
+          path.place,
+          Format("{} is not below /dev, so it probably matches nothing", Truncate(path.path, 100)),
+          "write the path of the device node on the host; for files, use `type: Mount`");
+    }
+    path.is_directory =
+        path.is_literal() && directories_.Has(*path.pattern.path, path.place, findings_);
   }
 }
 
-void GenericConversion::Add(GenericDevice device, const std::string& domain,
-                            const Container* container) {
+/// Converts one device. Its groups are converted independently, unless the whole device is refused.
+void GenericConversion::Device(const YamlValue& value, bool is_file, const Domain& domain,
+                               const Container& container) {
   found_ = true;
-  const std::string name = domain + "/" + device.name;
+  ExpectMap(value, "a device", findings_);
+  const Fields fields(value, kProgram, kDeviceKeys, findings_);
+  const std::string own_name(Trimmed(fields.Text("name").value_or("")));
+  const SourceLocation place = fields.PlaceOfKey("name");
+  if (own_name.empty() && !findings_.HasNewErrors()) {
+    findings_.Malformed(place, "the device has no `name`");
+  }
+  const auto groups = fields.List("groups");
+  if (groups.empty() && !findings_.HasNewErrors()) {
+    findings_.CannotConvert(
+        place, Format("\"{}\" has no groups, so it has no devices", Truncate(own_name, 60)),
+        "remove it, or add `groups`");
+  }
+  const std::string name = domain.name + "/" + own_name;
   const auto problem = ProblemWithResourceName(name);
-  const auto unknown = unknown_domains_.find(domain);
-  if (unknown != unknown_domains_.end()) {
-    device.errors.push_back(unknown->second);
-  } else if (device.errors.empty() && problem) {
-    findings_.CannotConvert(device.place,
+  if (const auto hint = HintOnTemplate(domain.name); !hint.empty()) {
+    findings_.CannotConvert(domain.place,
+                            Format("the domain is not known: {}", Truncate(domain.name, 100)),
+                            hint + ", or use --domain");
+  } else if (problem && !findings_.HasNewErrors()) {
+    findings_.CannotConvert(place,
                             Format("invalid resource name {}: {}", Truncate(name, 120), *problem),
                             "correct the name or the domain");
   }
-  if (!device.errors.empty() || problem) {
-    for (const GenericGroup& group : device.groups) {
-      device.errors.insert(device.errors.end(), group.errors.begin(), group.errors.end());
+  const bool is_refused = findings_.HasNewErrors();
+  Notes notes;
+  PlannedGroups planned;
+  for (const YamlValue& item : groups) {
+    GenericGroup group = ReadGenericGroup(item, is_file, notes, findings_);
+    if (is_refused) continue;
+    if (!findings_.HasNewErrors()) TakePaths(group, container);
+    auto plan = findings_.HasNewErrors() ? std::nullopt : PlanOfGroup(group, findings_);
+    if (!plan || !AddGroup(std::move(group), std::move(*plan), planned, findings_)) {
+      Refuse(Format("a group of {}", Truncate(name, 200)), Truncate(ToJson(item), kMaxRefusedText));
     }
-    Refuse(Truncate(name, 200), ToJson(*device.source, kMaxRefusedText), std::move(device.errors));
-    return;
   }
-  TakePaths(device, container);
-  const NewResource resource = ResourceOf(device, name, findings_, file_.refused);
-  if (resource.matches.empty()) return;
-  if (!resources_.Add(resource, device.place, container)) {
+  if (is_refused) Refuse(Truncate(name, 200), Truncate(ToJson(value), kMaxRefusedText));
+  if (planned.empty()) return;
+  const NewResource resource = ResourceOf(name, std::move(notes), std::move(planned));
+  if (!resources_.Add(resource, place, container)) {
     Refuse(name, WriteToml({{}, {resource}, {}}));
   }
 }
 
-void GenericConversion::ReportNotApplied(std::string_view key, std::string_view value) {
+void GenericConversion::NoteSetting(std::string_view key, std::string_view value) {
   file_.notes.push_back(
       Format("Not converted: {} = {}. See [daemon] in docs/configuration.md.", key, value));
 }
 
 void GenericConversion::Flags(const Container& container) {
+  // Another program that can read the file has flags of its own.
+  if (!container.runs_program && !NamesDevices(container)) return;
   const GenericFlags& flags = FlagsOf(container);
-  found_ = found_ || flags.names_devices;
+  found_ = found_ || NamesDevices(container);
   if (flags.devices.empty()) return;
-  const std::string domain = Domain(flags.domain, &container, flags.devices.front().place);
-  for (const auto& [flag, value] : flags.settings) ReportNotApplied(flag, value);
-  for (const YamlValue& value : flags.devices) {
-    if (!value.IsScalar()) {
-      findings_.Malformed(value.place, "--device must be followed by a string");
-      RefusePending("an argument", ToJson(value, kMaxRefusedText));
-      continue;
+  const Domain domain =
+      DomainOf(container, DomainInFile(container), flags.devices.front().source.place());
+  for (const auto& [flag, value] : flags.settings) NoteSetting(flag, value);
+  for (const auto& [source, text] : flags.devices) {
+    const SourceLocation place = source.place();
+    auto parts = ReadYaml(text, PlacesIn(text, place, manifest_.lines), budget_, findings_);
+    if (parts.size() == 1 && parts[0].text().find(',') != std::string::npos) {
+      const auto same_place = [place](int, int) { return place; };
+      parts = ReadYaml(YamlOfList(parts[0].text()), same_place, budget_, findings_);
     }
-    const auto parts = ReadYaml(value.text, PlacesIn(value, manifest_.lines), budget_, findings_);
-    if (parts.size() == 1 && parts[0].IsScalar() && parts[0].text.find(',') != std::string::npos) {
-      Add(ReadGenericList(value), domain, &container);
+    if (!source.IsScalar()) {
+      findings_.Malformed(place, "--device must be followed by a string");
     } else if (parts.size() == 1) {
-      Add(ReadGenericDevice(parts[0], false, findings_), domain, &container);
-    } else if (parts.size() > 1 || Trimmed(value.text).empty()) {
-      findings_.Malformed(value.place, "--device must be followed by one device");
+      Device(parts[0], false, domain, container);
+    } else if (!findings_.HasNewErrors()) {
+      findings_.Malformed(place, "--device must be followed by one device");
     }
-    RefusePending("an argument", value.text.substr(0, kMaxRefusedText));
+    if (findings_.HasNewErrors()) {
+      Refuse("an argument", source.IsScalar() ? text.substr(0, kMaxRefusedText)
+                                              : Truncate(ToJson(source), kMaxRefusedText));
+    }
   }
 }
 
-/// Other programs have a --device flag too. If a container is recognizably the plugin, containers
-/// that are not are ignored. If none is, the plugin's image may have a different name.
-void GenericConversion::AllFlags() {
-  const auto& containers = manifest_.containers;
-  const bool has_named =
-      std::any_of(containers.begin(), containers.end(),
-                  [](const Container& container) { return container.runs_program; });
-  for (const Container& container : containers) {
-    if (has_named ? container.runs_program : NamesDevices(container)) Flags(container);
-  }
-}
-
-void GenericConversion::Document(const Manifest::Document& document, const Container* reader) {
-  const YamlValue& value = *document.value;
-  if (value.Find("groups") != nullptr) {
-    Add(ReadGenericDevice(value, false, findings_), Domain(DomainFlag(reader), reader, value.place),
-        reader);
+void GenericConversion::Document(const Manifest::Document& document, const Container& reader) {
+  const YamlValue& value = document.value;
+  if (value.Find("groups")) {
+    Device(value, false, DomainOf(reader, std::nullopt, value.place()), reader);
     return;
   }
   found_ = true;
+  if (IsBlank(value.Find("devices")) && IsBlank(value.Find("device"))) {
+    findings_.Ignored(value.place(), "the configuration has no devices");
+    file_.notes.push_back("The configuration has no devices.");
+    return;
+  }
   // Other maps with `devices` can have keys of other programs.
   const Fields fields(value, kProgram, kFileKeys, findings_, document.is_root);
-  // A template in the domain is reported by Domain, unless the caller has a domain.
-  const YamlValue* in_file = fields.Find("domain");
-  auto said = in_file != nullptr && in_file->IsScalar() ? std::optional(in_file->text)
-                                                        : fields.Text("domain");
+  // A template in the domain is reported by Device, unless the caller has a domain.
+  const YamlValue given = fields.Find("domain");
+  auto in_file = given.IsScalar() ? std::optional(given.text()) : fields.Text("domain");
   if (document.key == kMicroShift) {
-    if (!said) said = kMicroShiftDomain;
+    if (!in_file) in_file = kMicroShiftDomain;
     if (file_.end_notes.empty()) {
       file_.end_notes.push_back(
           "When you deploy this file, disable the plugin of MicroShift in its config.yaml: "
           "genericDevicePlugin, status: Disabled.");
     }
     if (fields.Text("status").value_or("") != "Enabled") {
-      findings_.Assumed(value.place, "the plugin is not enabled in MicroShift; it is converted",
+      findings_.Assumed(value.place(), "the plugin is not enabled in MicroShift; it is converted",
                         "check whether the nodes have its resources");
     }
   }
-  if (auto flag = DomainFlag(reader)) said = std::move(flag);
   for (const std::string_view key : {"listen", "log-level", "plugin-directory"}) {
-    const YamlValue* setting = document.is_root ? fields.Find(key) : nullptr;
-    if (setting != nullptr) ReportNotApplied(key, Truncate(setting->text, 80));
+    const YamlValue setting = document.is_root ? fields.Find(key) : YamlValue();
+    if (setting) NoteSetting(key, Truncate(setting.text(), 80));
   }
-  RefusePending("a file", "");
-  const std::string domain = Domain(said, reader, fields.PlaceOfKey("domain"));
+  if (findings_.HasNewErrors()) Refuse("a file", "");
+  const Domain domain = DomainOf(reader, in_file, fields.PlaceOfKey("domain"));
   for (const std::string_view key : {"devices", "device"}) {
     for (const YamlValue& device : fields.List(key)) {
-      Add(ReadGenericDevice(device, true, findings_), domain, reader);
+      Device(device, true, domain, reader);
     }
   }
 }
@@ -308,26 +339,41 @@ NewFile GenericConversion::Take() && {
 }  // namespace
 
 bool IsGenericConfiguration(const YamlValue& value, bool is_root) {
-  const YamlValue* devices = value.Find("devices");
-  if (is_root && value.Find("kind") == nullptr) {
-    return devices != nullptr || value.Find("device") != nullptr || value.Find("groups") != nullptr;
+  const YamlValue devices = value.Find("devices");
+  if (is_root && !value.Find("kind")) {
+    return devices || value.Find("device") || value.Find("groups");
   }
-  return devices != nullptr &&
-         std::any_of(devices->items.begin(), devices->items.end(),
-                     [](const YamlValue& device) { return device.Find("groups") != nullptr; });
+  const auto items = devices.items();
+  return std::any_of(items.begin(), items.end(),
+                     [](const YamlValue& device) { return bool(device.Find("groups")); });
+}
+
+std::optional<Misspelled> FindMisspelledGeneric(const YamlValue& value) {
+  for (const YamlEntry& entry : value.entries()) {
+    for (const YamlValue& device : entry.value.items()) {
+      for (const YamlEntry& part : device.entries()) {
+        if (!AreGenericGroups(part.value) || !device.Find("name")) continue;
+        if (ToLower(entry.key.text()) != "devices") return Misspelled{entry.key, "devices"};
+        if (ToLower(part.key.text()) != "groups") return Misspelled{part.key, "groups"};
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<NewFile> ConvertGenericDevicePlugin(const Manifest& manifest,
                                                   const ConvertHints& hints, Findings& findings) {
   GenericConversion conversion(manifest, hints, findings);
-  conversion.AllFlags();
+  for (const Container& container : manifest.containers) conversion.Flags(container);
   const bool has_arguments = conversion.found();
+  const Container unknown;
   for (const auto& document : manifest.documents) {
     // The plugin ignores the devices in its file if there are devices in its arguments.
     const auto readers = ReadersOf(document, manifest);
-    const Container* reader = readers.empty() ? nullptr : readers.front();
-    if (has_arguments && (reader == nullptr || NamesDevices(*reader))) {
-      findings.Ignored(document.value->place, "the devices in this configuration are not converted",
+    const Container& reader = readers.empty() ? unknown : *readers.front();
+    if (has_arguments && (readers.empty() || NamesDevices(reader))) {
+      findings.Ignored(document.value.place(),
+                       "the devices in this configuration are not converted",
                        "the plugin reads only the devices of its --device arguments; convert the "
                        "configuration alone if another plugin reads it");
       continue;

@@ -7,6 +7,8 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/number.h"
+#include "base/path.h"
 #include "config/reporter.h"
 
 namespace patchbay {
@@ -20,23 +22,23 @@ constexpr std::string_view kFlags[] = {"--config", "--config-file",     "--devic
 constexpr std::string_view kSwitches[] = {"--help", "--version", "-h"};
 constexpr std::string_view kSettings[] = {"--listen", "--log-level", "--plugin-directory"};
 
-bool IsFlag(const YamlValue& argument) {
-  return argument.IsScalar() && argument.text.size() > 1 && argument.text.starts_with('-');
+bool IsFlag(const Manifest::Argument& argument) {
+  return argument.text.size() > 1 && argument.text.starts_with('-');
 }
 
 /// Returns the text before the first "=", with as many dashes as in the plugin's help.
-std::string NameOfFlag(const YamlValue& argument) {
+std::string NameOfFlag(const Manifest::Argument& argument) {
   const std::string name = argument.text.substr(0, argument.text.find('='));
   return name.starts_with("--") || name.size() == 2 ? name : "-" + name;
 }
 
 /// Handles an argument that is neither a flag nor its value: part of the container's command, or a
 /// typing error.
-void TakeWord(const YamlValue& word, bool is_of_command, Findings& findings) {
-  if (!word.IsScalar()) {
-    findings.Malformed(word.place, "an argument must be a string", "put it in quotes");
+void TakeWord(const Manifest::Argument& word, bool is_of_command, Findings& findings) {
+  if (!word.source.IsScalar()) {
+    findings.Malformed(word.source.place(), "an argument must be a string", "put it in quotes");
   } else if (!is_of_command && word.text.find("generic-device-plugin") == std::string::npos) {
-    findings.Ignored(word.place,
+    findings.Ignored(word.source.place(),
                      Format("unexpected argument \"{}\"; it is ignored", Truncate(word.text, 60)),
                      "if it is a device, put --device before it");
   }
@@ -44,18 +46,28 @@ void TakeWord(const YamlValue& word, bool is_of_command, Findings& findings) {
 
 }  // namespace
 
-bool NamesDevices(const Manifest::Container& container) {
-  return std::any_of(container.arguments.begin(), container.arguments.end(),
-                     [](const YamlValue& argument) {
-                       return IsFlag(argument) && NameOfFlag(argument) == "--device";
-                     });
+std::optional<std::string_view> DomainOfImage(std::string_view image) {
+  const std::string_view last = BaseName(image.substr(0, image.find('@')));
+  const auto colon = last.find(':');
+  std::string_view tag = colon == std::string_view::npos ? "" : last.substr(colon + 1);
+  if (tag.starts_with('v')) tag.remove_prefix(1);
+  const auto dot = std::min(tag.find('.'), tag.size());
+  const std::string_view rest = tag.substr(std::min(dot + 1, tag.size()));
+  const auto major = ParseNumber<int>(tag.substr(0, dot));
+  const auto minor = ParseNumber<int>(rest.substr(0, rest.find_first_not_of("0123456789")));
+  if (!major || !minor) return std::nullopt;
+  return std::pair(*major, *minor) >= std::pair(0, 2) ? kNewDomain : kOldDomain;
 }
 
 GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& findings) {
   GenericFlags flags;
+  const auto variable = container.variables.find("DOMAIN");
+  if (variable != container.variables.end() && !variable->second.empty()) {
+    flags.domain = variable->second;
+  }
   const auto& arguments = container.arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const YamlValue& argument = arguments[i];
+    const Manifest::Argument& argument = arguments[i];
     if (!IsFlag(argument)) {
       TakeWord(argument, i < container.command_size, findings);
       continue;
@@ -65,7 +77,7 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
     if (flag == "--" || IsAmong(flag, kSwitches)) continue;
     if (!IsAmong(flag, kFlags)) {
       findings.Ignored(
-          argument.place,
+          argument.source.place(),
           Format("unknown flag `{}` for generic-device-plugin; it is ignored", Truncate(flag, 60)),
           DidYouMean(flag.substr(0, 60), kFlags, "remove it: the plugin does not start with it"));
       // The next word is probably the value of this flag.
@@ -74,20 +86,19 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
       }
       continue;
     }
-    if (flag == "--device") flags.names_devices = true;
-    YamlValue value = argument;
+    Manifest::Argument value = argument;
     if (const auto equals = argument.text.find('='); equals != std::string::npos) {
       value.text.erase(0, equals + 1);
     } else if (has_next) {
       value = arguments[++i];
     } else {
-      findings.Malformed(argument.place, Format("{} has no value", flag),
+      findings.Malformed(argument.source.place(), Format("{} has no value", flag),
                          "add its value, or remove the flag");
       continue;
     }
     if ((flag == "--device" || flag == "--domain") && value.text.find("$(") != std::string::npos) {
       findings.CannotConvert(
-          value.place,
+          value.source.place(),
           Format("{} contains a variable that the `env` of the container does not have: {}", flag,
                  Truncate(value.text, 100)),
           "write its value");

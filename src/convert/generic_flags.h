@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,16 +11,20 @@
 
 namespace patchbay {
 
+/// The default domains of the plugin up to version 0.1, and from 0.2 on.
+inline constexpr std::string_view kOldDomain = "squat.ai";
+inline constexpr std::string_view kNewDomain = "devic.es";
+
+/// Returns the default domain of the version in the tag of an image, or nothing if the tag is not a
+/// version.
+std::optional<std::string_view> DomainOfImage(std::string_view image);
+
 /// The parsed command line of generic-device-plugin.
 struct GenericFlags {
-  std::vector<YamlValue> devices = {};     ///< the value of each --device, in order
-  bool names_devices = false;              ///< --device is present, even without a value
-  std::optional<std::string> domain = {};  ///< of the last --domain, which wins
+  std::vector<Manifest::Argument> devices = {};  ///< the value of each --device, in order
+  std::optional<std::string> domain = {};        ///< of the last --domain, which wins
   std::vector<std::pair<std::string, std::string>> settings = {};  ///< other flags and values
 };
-
-/// Returns whether the arguments of a container contain --device. Does not check its program.
-bool NamesDevices(const Manifest::Container& container);
 
 /// Parses the arguments of a container. Accepts "--device X" and "--device=X", with one dash or
 /// two. An argument that the plugin does not have is a finding, and so is a flag without its value.

@@ -1,8 +1,8 @@
-// A group is converted by one of six strategies, depending on its paths: USB IDs (PlanOfUsb), only
+// A group is converted by one of five strategies, depending on its paths: USB IDs (PlanOfUsb), only
 // mounts (PlanOfMounts), one device path (PlanOfOne), several paths without wildcards (PlanOfSet),
-// or paths with one glob (PlanOfShared) or several globs (PlanOfPairs). A set or a pair becomes one
-// regular expression whose named group, which has the same value for all nodes of a device, is the
-// `group_by`.
+// or paths with one glob or several (PlanOfGlobs). Pairs of globs, and a set that is not
+// `together`, become one regular expression whose named group, which has the same value for
+// all nodes of a device, is the `group_by`.
 //
 // Text from the input is escaped for its destination: GlobOf, RegexOf or EscapedForTemplate. A
 // strategy adds at least one finding whenever it returns nothing.
@@ -21,62 +21,66 @@
 namespace patchbay {
 namespace {
 
-/// A path of a group and its pattern in Patchbay.
-struct PathPattern {
-  const GenericPath* path;
-  GoPattern pattern;
-
-  bool is_literal() const { return pattern.path.has_value(); }
-  bool is_directory() const { return path->is_directory; }
-  /// Returns whether the path in the container is the same as on the host.
-  bool is_in_place() const {
-    return path->mount_path.empty() || (is_literal() && path->mount_path == *pattern.path);
-  }
-  /// The last component of the path, which must be literal.
-  std::string name() const { return std::string(BaseName(*pattern.path)); }
-};
+using GenericPaths = std::vector<GenericPath>;
 
 /// Returns the path in the container as a template, or "" if it is the same as on the host. `base`
 /// is a template of the last component of the host path. It is appended to a `mountPath` that ends
 /// with a slash.
-std::string ContainerPath(const GenericPath& path, const std::string& base) {
+std::string ContainerPath(const GenericPath& path, std::string_view base) {
   if (path.mount_path.empty()) return "";
   const std::string target = EscapedForTemplate(path.mount_path);
-  return target.ends_with('/') ? target + base : target;
+  return target.ends_with('/') ? target + std::string(base) : target;
 }
 
-/// Returns an ID template for a device of these paths. It uses the variable "group".
-std::string JoinedNames(const std::vector<PathPattern>& parts) {
-  std::string joined;
-  for (const PathPattern& part : parts) joined += (joined.empty() ? "" : "+") + part.name();
-  return "{group}:" + EscapedForTemplate(joined);
+/// Returns a node, or a mount, whose path on the host is this template.
+NewNode NodeAt(const std::string& host, const GenericPath& path) {
+  return {.host_path = host,
+          .container_path = ContainerPath(path, BaseName(host)),
+          .permissions = path.permissions,
+          .optional = path.optional};
+}
+NewMount MountAt(const std::string& host, const GenericPath& path) {
+  return {.host_path = host,
+          .container_path = ContainerPath(path, BaseName(host)),
+          .read_only = path.read_only,
+          .optional = path.optional};
 }
 
-class GroupPlanner {
- public:
-  explicit GroupPlanner(Findings& findings) : findings_(findings) {}
+/// Several paths without wildcards: a device with all of them.
+NewMatch MatchOfAll(const GenericPaths& parts) {
+  NewMatch match{.together = true};
+  for (const GenericPath& part : parts) {
+    const std::string& glob = part.pattern.glob;
+    const bool is_new =
+        std::find(match.paths.begin(), match.paths.end(), glob) == match.paths.end();
+    if (is_new) match.paths.push_back(glob);
+  }
+  return match;
+}
 
-  std::optional<GroupPlan> PlanOf(const GenericGroup& group);
+/// Several paths, some of which are optional or directories: one device of all nodes that a regular
+/// expression matches.
+NewMatch MatchOfSome(const GenericPaths& parts) {
+  NewMatch match{.group_by = "group"};
+  std::string regex, names;
+  for (const GenericPath& part : parts) {
+    const bool is_directory = part.is_directory;
+    if (is_directory) match.notes = {NoteOnBelow()};
+    const std::string_view below_dev = std::string_view(*part.pattern.path).substr(kDev.size());
+    regex += (regex.empty() ? "" : "|") + RegexOf(below_dev) +
+             (is_directory ? Format("/{}", kBelow) : "");
+    names += (names.empty() ? "" : "+") + part.name();
+    if (part.optional) continue;
+    match.require.push_back(part.pattern.glob + (is_directory ? "/**" : ""));
+  }
+  match.regex = Format("/(?P<group>dev)/(?:{})", regex);
+  match.id = "{group}:" + EscapedForTemplate(names);
+  return match;
+}
 
- private:
-  using PathPatterns = std::vector<PathPattern>;
-
-  std::optional<GroupPlan> PlanOfMounts(const PathPatterns& mounts);
-  std::optional<GroupPlan> PlanOfOne(const PathPattern& part);
-  std::optional<GroupPlan> PlanOfSet(const PathPatterns& parts);
-  std::optional<GroupPlan> PlanOfShared(const PathPatterns& parts);
-  std::optional<GroupPlan> PlanOfPairs(const PathPatterns& parts);
-  bool CanShare(const PathPattern& part);
-  std::optional<NewNode> SharedNode(const PathPattern& part);
-  bool AddMounts(const PathPatterns& mounts, bool has_glob, GroupPlan& plan);
-  std::nullopt_t CannotConvert(const GenericPath& path, std::string message, std::string hint);
-
-  Findings& findings_;
-};
-
-std::nullopt_t GroupPlanner::CannotConvert(const GenericPath& path, std::string message,
-                                           std::string hint) {
-  findings_.CannotConvert(path.place, std::move(message), std::move(hint));
+std::nullopt_t CannotConvert(const GenericPath& path, std::string message, std::string hint,
+                             Findings& findings) {
+  findings.CannotConvert(path.place, std::move(message), std::move(hint));
   return std::nullopt;
 }
 
@@ -116,90 +120,70 @@ GroupPlan PlanOfUsb(const GenericGroup& group) {
 
 /// A directory becomes one device of all nodes in it, and any other path or glob a device for each
 /// match.
-std::optional<GroupPlan> GroupPlanner::PlanOfOne(const PathPattern& part) {
+GroupPlan PlanOfOne(const GenericPath& part) {
   GroupPlan plan;
   NewMatch& match = plan.matches.emplace_back();
   NewNode node;
-  node.permissions = part.path->permissions;
-  if (part.is_directory()) {
+  node.permissions = part.permissions;
+  if (part.is_directory) {
     const std::string& path = *part.pattern.path;
-    const bool is_elsewhere = !part.path->mount_path.empty();
+    const bool is_elsewhere = !part.mount_path.empty();
     match = MatchOfDirectory(path, "generic-device-plugin", is_elsewhere ? "below" : "");
     if (is_elsewhere) {
-      std::string target = EscapedForTemplate(part.path->mount_path);
+      std::string target = EscapedForTemplate(part.mount_path);
       if (target.ends_with('/')) target += BaseName(path);
       node.container_path = target + "/{below}";
     }
   } else {
-    match.path = part.pattern.glob;
-    if (!part.is_in_place()) node.container_path = ContainerPath(*part.path, "{name}");
+    match.paths = {part.pattern.glob};
+    if (!part.is_in_place()) node.container_path = ContainerPath(part, "{name}");
   }
   plan.nodes.push_back(std::move(node));
   return plan;
 }
 
-/// Several paths without wildcards: one device of all nodes that a regular expression matches.
-std::optional<GroupPlan> GroupPlanner::PlanOfSet(const PathPatterns& parts) {
-  GroupPlan plan;
-  NewMatch& match = plan.matches.emplace_back();
-  std::string regex;
-  bool in_place = true, alike = true, below_dev = true;
-  for (const PathPattern& part : parts) {
-    const std::string& path = *part.pattern.path;
-    below_dev = below_dev && path.starts_with("/dev/") && path.size() > 5;
-    if (!below_dev) break;
-    regex += (regex.empty() ? "" : "|") + RegexOf(std::string_view(path).substr(5)) +
-             (part.is_directory() ? Format("/{}", kBelow) : "");
-    if (part.is_directory() && !part.is_in_place()) {
-      return CannotConvert(*part.path,
-                           "a directory in a group with other paths cannot have a `mountPath`",
-                           "list the nodes in it, or move it to a separate group");
-    }
-    in_place = in_place && part.is_in_place();
-    alike = alike && part.path->permissions == parts.front().path->permissions;
-    if (!part.path->optional) {
-      match.require.push_back(GlobOf(path) + (part.is_directory() ? "/**" : ""));
-    }
-  }
-  if (!below_dev) {
-    return CannotConvert(*parts.front().path,
+/// Several paths without wildcards, which form one device.
+std::optional<GroupPlan> PlanOfSet(const GenericPaths& parts, Findings& findings) {
+  const auto is_elsewhere = [](const GenericPath& part) {
+    return !part.pattern.path->starts_with(kDev) || part.pattern.path->size() == kDev.size();
+  };
+  if (std::any_of(parts.begin(), parts.end(), is_elsewhere)) {
+    return CannotConvert(parts.front(),
                          "all paths of a device with several paths must be below /dev",
-                         "use `type: Mount` for the other paths");
+                         "use `type: Mount` for the other paths", findings);
   }
-  if (std::any_of(parts.begin(), parts.end(),
-                  [](const PathPattern& p) { return p.is_directory(); })) {
-    match.notes.push_back(NoteOnBelow());
+  const bool share_a_node = std::all_of(parts.begin(), parts.end(), [&](const GenericPath& part) {
+    return part.is_in_place() && part.permissions == parts.front().permissions;
+  });
+  const auto directory = std::find_if(parts.begin(), parts.end(),
+                                      [](const GenericPath& part) { return part.is_directory; });
+  if (directory != parts.end() && !share_a_node) {
+    return CannotConvert(*directory,
+                         "a directory in a group with `mountPath` or different permissions cannot "
+                         "be converted",
+                         "list the nodes in it, or move it to a separate group", findings);
   }
-  match.regex = Format("/(?P<group>dev)/(?:{})", regex);
-  match.group_by = "group";
-  match.id = JoinedNames(parts);
-  if (in_place && alike) {
-    plan.nodes.push_back({{}, "", "", parts.front().path->permissions, false});
+  const bool needs_all = std::none_of(parts.begin(), parts.end(), [](const GenericPath& part) {
+    return part.optional || part.is_directory;
+  });
+  GroupPlan plan;
+  plan.matches.push_back(needs_all ? MatchOfAll(parts) : MatchOfSome(parts));
+  if (share_a_node) {
+    plan.nodes.push_back({.permissions = parts.front().permissions});
     return plan;
   }
-  for (const PathPattern& part : parts) {
-    if (part.is_directory()) {
-      return CannotConvert(
-          *part.path,
-          "a directory in a group with `mountPath` or different permissions cannot be "
-          "converted",
-          "list the nodes in it, or move it to a separate group");
-    }
-    plan.nodes.push_back({{},
-                          EscapedForTemplate(*part.pattern.path),
-                          ContainerPath(*part.path, EscapedForTemplate(part.name())),
-                          part.path->permissions,
-                          part.path->optional});
+  for (const GenericPath& part : parts) {
+    plan.nodes.push_back(NodeAt(EscapedForTemplate(*part.pattern.path), part));
   }
   return plan;
 }
 
 /// Returns whether each match of a glob can form a device with this path. In generic-device-plugin,
 /// a path without a limit is part of the first device only.
-bool GroupPlanner::CanShare(const PathPattern& part) {
-  if (part.path->limit > 1) return true;
-  findings_.CannotConvert(
-      part.path->place,
+bool CanShare(const GenericPath& part, Findings& findings) {
+  if (part.limit > 1) return true;
+  findings.CannotConvert(
+      part.place,
       Format("{} has no `limit`, so it forms a device with the first match of the glob only; "
              "Patchbay has no equivalent",
              Truncate(*part.pattern.path, 100)),
@@ -208,21 +192,17 @@ bool GroupPlanner::CanShare(const PathPattern& part) {
 }
 
 /// Returns a node that is part of every device of a glob.
-std::optional<NewNode> GroupPlanner::SharedNode(const PathPattern& part) {
-  if (!CanShare(part)) return std::nullopt;
-  if (part.is_directory()) {
-    return CannotConvert(*part.path, "a directory in a group with a glob cannot be converted",
-                         "list the nodes in it");
+std::optional<NewNode> SharedNode(const GenericPath& part, Findings& findings) {
+  if (!CanShare(part, findings)) return std::nullopt;
+  if (part.is_directory) {
+    return CannotConvert(part, "a directory in a group with a glob cannot be converted",
+                         "list the nodes in it", findings);
   }
-  NewNode node;
-  node.host_path = EscapedForTemplate(*part.pattern.path);
-  node.container_path = ContainerPath(*part.path, EscapedForTemplate(part.name()));
-  node.permissions = part.path->permissions;
-  node.optional = part.path->optional;
+  NewNode node = NodeAt(EscapedForTemplate(*part.pattern.path), part);
   node.notes.push_back(
-      Format("Difference: the limit of {} is not enforced; every device includes {}.",
-             part.path->limit, *part.pattern.path));
-  if (!part.path->optional) {
+      Format("Difference: the limit of {} is not enforced; every device includes {}.", part.limit,
+             *part.pattern.path));
+  if (!part.optional) {
     node.notes.push_back(
         "Difference: if the path is missing, generic-device-plugin advertises no devices; in "
         "Patchbay, they are Unhealthy until it exists.");
@@ -230,167 +210,135 @@ std::optional<NewNode> GroupPlanner::SharedNode(const PathPattern& part) {
   return node;
 }
 
-/// One glob, and paths that are part of the device of each match.
-std::optional<GroupPlan> GroupPlanner::PlanOfShared(const PathPatterns& parts) {
-  GroupPlan plan;
-  NewMatch& match = plan.matches.emplace_back();
-  for (const PathPattern& part : parts) {
-    if (!part.is_literal()) {
-      match.path = part.pattern.glob;
-      plan.nodes.push_back({{}, "", ContainerPath(*part.path, "{name}"), part.path->permissions});
-    } else if (auto node = SharedNode(part)) {
-      plan.nodes.push_back(std::move(*node));
-    } else {
-      return std::nullopt;
-    }
-  }
-  return plan;
-}
-
-/// Several globs with one star each. Nodes for which the stars match the same text form a device.
-std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const PathPatterns& parts) {
-  GroupPlan plan;
-  NewMatch& match = plan.matches.emplace_back();
-  std::vector<const PathPattern*> globs;
-  for (const PathPattern& part : parts) {
-    if (part.is_literal()) continue;
-    if (!part.pattern.has_one_star || part.path->limit != 1) {
+/// Several globs with one star each: nodes for which the stars match the same text form a device.
+std::optional<NewMatch> MatchOfPairs(const GenericPaths& globs, Findings& findings) {
+  std::string common = globs.front().pattern.before;
+  for (const GenericPath& glob : globs) {
+    if (!glob.pattern.has_one_star || glob.limit != 1) {
       return CannotConvert(
-          *part.path,
+          glob,
           "generic-device-plugin pairs the matches of several globs by sort order; "
           "this can be converted only if each glob has a single * and no `limit`",
-          "use regex and group_by to specify which nodes form a device; see "
-          "docs/migration.md");
+          "use regex and group_by to specify which nodes form a device; see docs/migration.md",
+          findings);
     }
-    globs.push_back(&part);
+    while (!glob.pattern.before.starts_with(common)) common.pop_back();
   }
-  std::string common = globs.front()->pattern.before;
-  for (const PathPattern* glob : globs) {
-    const std::string& before = glob->pattern.before;
-    common.resize(static_cast<std::size_t>(
-        std::mismatch(common.begin(), common.end(), before.begin(), before.end()).first -
-        common.begin()));
-  }
-  std::string befores, afters;
-  for (const PathPattern* glob : globs) {
-    befores +=
-        (glob == globs.front() ? "" : "|") + RegexOf(glob->pattern.before.substr(common.size()));
-    afters += (glob == globs.front() ? "" : "|") + RegexOf(glob->pattern.after);
-    if (!glob->path->optional) match.require.push_back(glob->pattern.glob);
-  }
+  NewMatch match{.group_by = "pair"};
   // A pattern that ends with its star also matches the names of other nodes in the directory. If
   // only some of the patterns do, the star is therefore restricted to digits.
-  const bool is_loose = std::any_of(globs.begin(), globs.end(), [&](const PathPattern* glob) {
-    return glob->pattern.after.empty() != globs.front()->pattern.after.empty();
-  });
+  bool is_loose = false;
+  std::string befores, afters;
+  for (const GenericPath& glob : globs) {
+    const char* separator = &glob == &globs.front() ? "" : "|";
+    befores += separator + RegexOf(glob.pattern.before.substr(common.size()));
+    afters += separator + RegexOf(glob.pattern.after);
+    is_loose = is_loose || glob.pattern.after.empty() != globs.front().pattern.after.empty();
+    if (!glob.optional) match.require.push_back(glob.pattern.glob);
+  }
   match.regex = Format("{}(?:{})(?P<pair>{})(?:{})", RegexOf(common), befores,
                        is_loose ? "\\d+" : "[^/]*?", afters);
-  match.group_by = "pair";
-  match.id = EscapedForTemplate(std::string(BaseName(globs.front()->pattern.before))) + "{pair}";
+  match.id = EscapedForTemplate(std::string(BaseName(globs.front().pattern.before))) + "{pair}";
   match.notes.push_back(
       Format("Difference: generic-device-plugin pairs the matches of these patterns by sort order; "
              "Patchbay groups the nodes for which the * matches the same {}.",
              is_loose ? "number" : "text"));
-  for (const PathPattern& part : parts) {
+  return match;
+}
+
+/// One glob or several, and paths that are part of the device of each match.
+std::optional<GroupPlan> PlanOfGlobs(const GenericPaths& parts, const GenericPaths& globs,
+                                     Findings& findings) {
+  const bool are_pairs = globs.size() > 1;
+  auto match =
+      are_pairs ? MatchOfPairs(globs, findings) : NewMatch{.paths = {globs.front().pattern.glob}};
+  if (!match) return std::nullopt;
+  GroupPlan plan{{std::move(*match)}, {}, {}};
+  for (const GenericPath& part : parts) {
+    const GoPattern& pattern = part.pattern;
     if (part.is_literal()) {
-      auto node = SharedNode(part);
+      auto node = SharedNode(part, findings);
       if (!node) return std::nullopt;
       plan.nodes.push_back(std::move(*node));
-      continue;
+    } else if (are_pairs) {
+      plan.nodes.push_back(NodeAt(
+          EscapedForTemplate(pattern.before) + "{pair}" + EscapedForTemplate(pattern.after), part));
+    } else {
+      plan.nodes.push_back(
+          {.container_path = ContainerPath(part, "{name}"), .permissions = part.permissions});
     }
-    const std::string host =
-        EscapedForTemplate(part.pattern.before) + "{pair}" + EscapedForTemplate(part.pattern.after);
-    plan.nodes.push_back({{},
-                          host,
-                          ContainerPath(*part.path, std::string(BaseName(host))),
-                          part.path->permissions,
-                          part.path->optional});
   }
   return plan;
 }
 
-/// A group with mounts only. The first one becomes the match of the resource.
-std::optional<GroupPlan> GroupPlanner::PlanOfMounts(const PathPatterns& mounts) {
-  GroupPlan plan;
-  NewMatch& match = plan.matches.emplace_back();
-  const PathPattern& first = mounts.front();
-  match.path = first.pattern.glob;
-  match.type = "any";
-  plan.nodes.emplace_back();
-  const auto mount = [](const PathPattern& part, const std::string& host, const std::string& base) {
-    return NewMount{
-        {}, host, ContainerPath(*part.path, base), part.path->read_only, part.path->optional};
-  };
-  plan.mounts.push_back(first.is_literal() ? mount(first, EscapedForTemplate(*first.pattern.path),
-                                                   EscapedForTemplate(first.name()))
-                                           : mount(first, "{path}", "{name}"));
-  if (first.pattern.glob.starts_with("/dev/")) {
-    plan.mounts.back().notes.push_back(
-        "Difference: if this is a device, the container is also allowed to open it.");
-  }
-  if (!AddMounts({mounts.begin() + 1, mounts.end()}, !first.is_literal(), plan)) {
-    return std::nullopt;
-  }
-  return plan;
-}
-
-bool GroupPlanner::AddMounts(const PathPatterns& mounts, bool has_glob, GroupPlan& plan) {
-  for (const PathPattern& part : mounts) {
+/// Adds mounts to a plan that has a match. Returns false, with a finding, if one of them cannot be
+/// converted.
+bool AddMounts(std::span<const GenericPath> mounts, bool has_glob, GroupPlan& plan,
+               Findings& findings) {
+  for (const GenericPath& part : mounts) {
     if (!part.is_literal()) {
-      CannotConvert(*part.path,
+      CannotConvert(part,
                     "a glob with `type: Mount` in a group with other paths cannot be converted",
-                    "list the paths, or move the glob to a separate group");
+                    "list the paths, or move the glob to a separate group", findings);
       return false;
     }
-    if (has_glob && !CanShare(part)) return false;
-    NewMount mount{{},
-                   EscapedForTemplate(*part.pattern.path),
-                   ContainerPath(*part.path, EscapedForTemplate(part.name())),
-                   part.path->read_only,
-                   part.path->optional};
-    if (!part.path->optional) {
+    if (has_glob && !CanShare(part, findings)) return false;
+    NewMount mount = MountAt(EscapedForTemplate(*part.pattern.path), part);
+    if (!part.optional) {
       mount.notes.push_back(
           "Difference: if the path is missing, generic-device-plugin advertises no devices; in "
           "Patchbay, the container does not start.");
     }
     if (has_glob) {
-      mount.notes.push_back(
-          Format("Difference: the limit of {} is not enforced.", part.path->limit));
+      mount.notes.push_back(Format("Difference: the limit of {} is not enforced.", part.limit));
     }
     plan.mounts.push_back(std::move(mount));
   }
   return true;
 }
 
-std::optional<GroupPlan> GroupPlanner::PlanOf(const GenericGroup& group) {
-  if (!group.usb.empty()) return PlanOfUsb(group);
-  PathPatterns devices, mounts;
-  for (const GenericPath& path : group.paths) {
-    (path.is_mount ? mounts : devices).push_back({&path, FromGo(path.path)});
+/// A group with mounts only. The first one becomes the match of the resource.
+std::optional<GroupPlan> PlanOfMounts(const GenericPaths& mounts, Findings& findings) {
+  const GenericPath& first = mounts.front();
+  GroupPlan plan;
+  plan.matches.push_back({.paths = {first.pattern.glob}, .type = "any"});
+  plan.nodes.emplace_back();
+  NewMount mount = first.is_literal() ? MountAt(EscapedForTemplate(*first.pattern.path), first)
+                                      : MountAt("{path}", first);
+  if (!first.is_literal()) mount.container_path = ContainerPath(first, "{name}");
+  if (first.pattern.glob.starts_with(kDev)) {
+    mount.notes.push_back(
+        "Difference: if this is a device, the container is also allowed to open it.");
   }
-  if (devices.empty()) return PlanOfMounts(mounts);
-  const auto globs = std::count_if(devices.begin(), devices.end(),
-                                   [](const PathPattern& part) { return !part.is_literal(); });
-  auto plan = devices.size() == 1 ? PlanOfOne(devices.front())
-              : globs == 0        ? PlanOfSet(devices)
-              : globs == 1        ? PlanOfShared(devices)
-                                  : PlanOfPairs(devices);
-  if (!plan || !AddMounts(mounts, globs > 0, *plan)) return std::nullopt;
-  // Next to a glob, the paths have notes of their own, or are errors.
-  for (const PathPattern& part : devices) {
-    if (part.path->limit == 1 || (devices.size() > 1 && globs > 0)) continue;
-    plan->matches.front().notes.push_back(
-        Format("The limit of {} of {} is not converted: it has no effect, because no other "
-               "path of the group finds more nodes.",
-               part.path->limit, part.path->path));
-  }
+  plan.mounts.push_back(std::move(mount));
+  const std::span others = std::span(mounts).subspan(1);
+  if (!AddMounts(others, !first.is_literal(), plan, findings)) return std::nullopt;
   return plan;
 }
 
 }  // namespace
 
 std::optional<GroupPlan> PlanOfGroup(const GenericGroup& group, Findings& findings) {
-  return GroupPlanner(findings).PlanOf(group);
+  if (!group.usb.empty()) return PlanOfUsb(group);
+  GenericPaths devices, globs, mounts;
+  for (const GenericPath& path : group.paths) {
+    (path.is_mount ? mounts : devices).push_back(path);
+    if (!path.is_mount && !path.is_literal()) globs.push_back(path);
+  }
+  if (devices.empty()) return PlanOfMounts(mounts, findings);
+  auto plan = devices.size() == 1 ? PlanOfOne(devices.front())
+              : globs.empty()     ? PlanOfSet(devices, findings)
+                                  : PlanOfGlobs(devices, globs, findings);
+  if (!plan || !AddMounts(mounts, !globs.empty(), *plan, findings)) return std::nullopt;
+  // Next to a glob, the paths have notes of their own, or are errors.
+  for (const GenericPath& part : devices) {
+    if (part.limit == 1 || (devices.size() > 1 && !globs.empty())) continue;
+    plan->matches.front().notes.push_back(
+        Format("The limit of {} of {} is not converted: it has no effect, because no other "
+               "path of the group finds more nodes.",
+               part.limit, part.path));
+  }
+  return plan;
 }
 
 }  // namespace patchbay

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "convert/diagnostics.h"
-#include "convert/generic_device_plugin.h"
+#include "convert/generic_group.h"
 #include "convert/toml_writer.h"
 
 namespace patchbay {

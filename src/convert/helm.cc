@@ -4,18 +4,15 @@
 #include "convert/helm.h"
 
 #include <algorithm>
-#include <set>
 #include <span>
 #include <vector>
 
 #include "base/escape.h"
 #include "base/format.h"
-#include "convert/yaml_json.h"
 
 namespace patchbay {
 namespace {
 
-using Kind = YamlValue::Kind;
 using Container = Manifest::Container;
 
 constexpr std::string_view kDevicePlugins = "/var/lib/kubelet/device-plugins";
@@ -39,20 +36,21 @@ constexpr Section kSectionsOfSpec[] = {
 constexpr std::string_view kReplacedInSpec[] = {"chart", "chartRef", "values", "valuesFrom",
                                                 "postRenderers"};
 
-/// Returns the first value of a key, at any depth, that is of this kind and not empty.
-const YamlValue* FindBelow(const YamlValue& value, std::string_view key, Kind kind) {
-  const YamlValue* found = value.Find(key);
-  if (found != nullptr && found->kind == kind &&
-      !(found->text.empty() && found->items.empty() && found->entries.empty())) {
-    return found;
-  }
-  found = nullptr;
-  for (const YamlEntry& entry : value.entries) {
-    if (found == nullptr) found = FindBelow(entry.value, key, kind);
-  }
-  for (const YamlValue& item : value.items) {
-    if (found == nullptr) found = FindBelow(item, key, kind);
-  }
+bool IsRelease(const YamlValue& object) { return object.Find("kind").text() == "HelmRelease"; }
+
+/// Returns the values of the chart in a HelmRelease, or else the object.
+YamlValue ValuesIn(const YamlValue& object) {
+  return IsRelease(object) ? object.Find("spec").Find("values") : object;
+}
+
+/// Returns the first value of a key that is not empty, at any depth.
+YamlValue FindBelow(const YamlValue& value, std::string_view key) {
+  YamlValue found = value.Find(key);
+  const auto search = [&](const YamlValue& part) {
+    if (found.IsEmpty()) found = FindBelow(part, key);
+  };
+  for (const YamlEntry& entry : value.entries()) search(entry.value);
+  for (const YamlValue& item : value.items()) search(item);
   return found;
 }
 
@@ -77,32 +75,21 @@ void AddValue(std::string_view key, const std::string& json, std::string& values
 /// Returns what carries over from the container and its pod for a pool, or for the release. The
 /// latter also takes the nodes from anywhere in the object.
 std::string PodValues(const Container& container, bool is_pool) {
-  struct Key {
-    std::string_view name;
-    Kind kind;
-    const YamlValue* value;
-  };
   std::string values;
-  for (const auto& [name, kind, of_pod] :
-       {Key{"nodeSelector", Kind::kMap, container.node_selector},
-        Key{"affinity", Kind::kMap, container.affinity},
-        Key{"tolerations", Kind::kList, container.tolerations}}) {
-    const bool is_elsewhere = of_pod == nullptr && !is_pool;
-    const YamlValue* value = is_elsewhere ? FindBelow(*container.object, name, kind) : of_pod;
-    if (value != nullptr && value->kind == kind) AddValue(name, ToJson(*value), values);
+  for (const std::string_view key : {"nodeSelector", "affinity", "tolerations"}) {
+    YamlValue value = PodSetting(container, key);
+    if (!value && !is_pool) value = FindBelow(container.object, key);
+    if (!value.IsEmpty() && !value.IsScalar()) AddValue(key, ToJson(value), values);
   }
-  if (const YamlValue* resources = container.value->Find("resources")) {
-    const YamlValue* requests = resources->Find("requests");
-    const YamlValue* limits = resources->Find("limits");
-    if (limits != nullptr) {
-      values += Format("# Not carried over, because Patchbay needs another amount: limits {}\n",
-                       Truncate(ToJson(*limits), 200));
-    }
-    if (requests != nullptr && requests->IsMap()) {
-      AddValue("resources", Format("{{\"requests\": {}}}", ToJson(*requests)), values);
-    }
+  const YamlValue resources = container.value.Find("resources");
+  if (const YamlValue limits = resources.Find("limits")) {
+    values += Format("# Not carried over, because Patchbay needs another amount: limits {}\n",
+                     Truncate(ToJson(limits), 200));
   }
-  for (const auto& [inside, host] : container.host_paths) {
+  if (const YamlValue requests = resources.Find("requests"); requests.IsMap()) {
+    AddValue("resources", Format("{{\"requests\": {}}}", ToJson(requests)), values);
+  }
+  for (const auto& [inside, host] : HostPathsOf(container)) {
     if (host.ends_with("/device-plugins") && host != kDevicePlugins) {
       AddValue("kubelet", Format("{{\"devicePlugins\": {}}}", QuoteJson(host)), values);
       break;
@@ -114,22 +101,20 @@ std::string PodValues(const Container& container, bool is_pool) {
 /// Returns what carries over from the pod and applies to all pools.
 std::string ReleaseValues(const Container& container) {
   std::string values;
-  const YamlValue* priority = FindBelow(*container.object, "priorityClassName", Kind::kScalar);
-  if (priority != nullptr) AddValue("priorityClassName", ToJson(*priority), values);
+  const YamlValue priority = FindBelow(container.object, "priorityClassName");
+  if (priority.IsScalar()) AddValue("priorityClassName", ToJson(priority), values);
   return values;
 }
 
 /// Reports the sections of a map that do not carry over, and returns comments about them.
-std::string NotCarriedOver(const YamlValue* map, std::span<const Section> sections,
+std::string NotCarriedOver(const YamlValue& map, std::span<const Section> sections,
                            Findings& findings) {
   std::string comments;
   for (const Section& section : sections) {
-    const YamlValue* found = map == nullptr ? nullptr : map->Find(section.key);
-    if (found == nullptr || (found->items.empty() && found->entries.empty())) continue;
-    const YamlValue* enabled = found->Find("enabled");
-    if (enabled != nullptr && enabled->text == "false") continue;
-    const std::string message = Format("not carried over: {}", section.key);
-    findings.Ignored(found->place, message, std::string(section.instead));
+    const YamlValue found = map.Find(section.key);
+    if (found.IsEmpty() || found.IsScalar() || found.Find("enabled").text() == "false") continue;
+    findings.Ignored(found.place(), Format("not carried over: {}", section.key),
+                     std::string(section.instead));
     comments += Format("# Not carried over: {}; {}\n", section.key, section.instead);
   }
   return comments;
@@ -138,20 +123,19 @@ std::string NotCarriedOver(const YamlValue* map, std::span<const Section> sectio
 /// Reports the objects other than the release, which the output does not contain.
 void ReportOtherObjects(const Manifest& manifest, const std::vector<HelmConfig>& configs,
                         const YamlValue& release, Findings& findings) {
-  for (const YamlValue* object : manifest.objects) {
-    const YamlValue* kind = object->Find("kind");
-    if (object == &release || kind == nullptr || !kind->IsScalar()) continue;
-    const YamlValue* metadata = object->Find("metadata");
-    const YamlValue* name = metadata == nullptr ? nullptr : metadata->Find("name");
-    const auto is_in_it = [&](const auto& part) { return part.object == object; };
+  for (const YamlValue& object : manifest.objects) {
+    const YamlValue kind = object.Find("kind");
+    if (object.IsSameAs(release) || !kind.IsScalar()) continue;
+    const YamlValue name = object.Find("metadata").Find("name");
+    const auto is_in_it = [&](const auto& part) { return part.object.IsSameAs(object); };
     const bool is_converted =
         std::any_of(manifest.documents.begin(), manifest.documents.end(), is_in_it) ||
         std::any_of(configs.begin(), configs.end(),
-                    [&](const HelmConfig& config) { return is_in_it(*config.container); });
+                    [&](const HelmConfig& config) { return is_in_it(config.container); });
     findings.Ignored(
-        object->place,
-        Format("{}{} is not part of the output", Truncate(kind->text, 60),
-               name == nullptr ? "" : " " + Truncate(name->text, 100)),
+        object.place(),
+        Format("{}{} is not part of the output", Truncate(kind.text(), 60),
+               name ? " " + Truncate(name.text(), 100) : ""),
         is_converted ? "its configuration is; remove it if nothing else uses it" : "keep it");
   }
 }
@@ -178,10 +162,10 @@ std::string WithoutSubstitutions(const std::string& text) {
 
 /// Returns a HelmRelease with the name and the settings of the given one.
 std::string Release(const YamlValue& release, const std::string& values, Findings& findings) {
-  const auto json = [](const YamlValue* value) { return value == nullptr ? "{}" : ToJson(*value); };
-  const YamlValue* metadata = release.Find("metadata");
-  const YamlValue* spec = release.Find("spec");
-  const YamlValue* space = metadata == nullptr ? nullptr : metadata->Find("namespace");
+  const auto json = [](const YamlValue& value) { return value ? ToJson(value) : "{}"; };
+  const YamlValue metadata = release.Find("metadata");
+  const YamlValue spec = release.Find("spec");
+  const YamlValue space = metadata.Find("namespace");
   std::string text = Format(
       "apiVersion: source.toolkit.fluxcd.io/v1\n"
       "kind: GitRepository\n"
@@ -195,17 +179,15 @@ std::string Release(const YamlValue& release, const std::string& values, Finding
       "kind: HelmRelease\n"
       "metadata: {}\n"
       "spec:\n",
-      space == nullptr ? "" : ", \"namespace\": " + ToJson(*space),
-      json(release.Find("apiVersion")), json(metadata));
+      space ? ", \"namespace\": " + ToJson(space) : "", json(release.Find("apiVersion")),
+      json(metadata));
   if (const auto comments = NotCarriedOver(spec, kSectionsOfSpec, findings); !comments.empty()) {
     text += Indented(comments, "  ");
   }
-  if (spec == nullptr || spec->Find("interval") == nullptr) text += "  interval: 1h\n";
-  if (spec != nullptr) {
-    for (const YamlEntry& entry : spec->entries) {
-      if (IsAmong(entry.key.text, kReplacedInSpec)) continue;
-      text += Format("  {}: {}\n", QuoteJson(entry.key.text), ToJson(entry.value));
-    }
+  if (!spec.Find("interval")) text += "  interval: 1h\n";
+  for (const YamlEntry& entry : spec.entries()) {
+    if (IsAmong(entry.key.text(), kReplacedInSpec)) continue;
+    text += Format("  {}: {}\n", QuoteJson(entry.key.text()), ToJson(entry.value));
   }
   return text +
          "  chart:\n"
@@ -218,42 +200,39 @@ std::string Release(const YamlValue& release, const std::string& values, Finding
 
 }  // namespace
 
-const Container* ContainerOf(const Manifest& manifest) {
-  const auto& all = manifest.containers;
-  const auto found = std::find_if(
-      all.begin(), all.end(), [](const Container& container) { return container.runs_program; });
-  if (found != all.end()) return &*found;
-  return all.size() == 1 ? &all.front() : nullptr;
+Container ContainerOf(const Manifest& manifest) {
+  if (!manifest.containers.empty()) return manifest.containers.front();
+  if (manifest.documents.empty()) return {};
+  const YamlValue& object = manifest.documents.front().object;
+  const YamlValue values = ValuesIn(object);
+  return {.value = values, .object = object, .scope = ScopeOf(values, nullptr)};
 }
 
 std::string WriteHelm(const Manifest& manifest, const std::vector<HelmConfig>& configs,
                       Findings& findings) {
-  const Container* first = configs.front().container;
-  const YamlValue* kind = first == nullptr ? nullptr : first->object->Find("kind");
-  const bool is_release = kind != nullptr && kind->text == "HelmRelease";
+  const Container& first = configs.front().container;
+  const bool is_release = IsRelease(first.object);
   std::string values;
-  std::set<const YamlValue*> objects;
+  std::vector<YamlValue> objects;
   for (const HelmConfig& config : configs) {
-    if (config.container == nullptr || !objects.insert(config.container->object).second) continue;
-    const YamlValue* of_chart = config.container->object;
-    if (is_release) {
-      const YamlValue* spec = of_chart->Find("spec");
-      of_chart = spec == nullptr ? nullptr : spec->Find("values");
-    }
-    values += NotCarriedOver(of_chart, kSectionsOfValues, findings);
+    const YamlValue& object = config.container.object;
+    const auto is_it = [&](const YamlValue& other) { return other.IsSameAs(object); };
+    if (std::any_of(objects.begin(), objects.end(), is_it)) continue;
+    objects.push_back(object);
+    values += NotCarriedOver(ValuesIn(object), kSectionsOfValues, findings);
   }
-  if (first != nullptr) values += ReleaseValues(*first);
+  values += ReleaseValues(first);
   const bool has_pools = !configs.front().pool.empty();
   if (has_pools) values += "pools:\n";
   for (const HelmConfig& config : configs) {
     const std::string own =
-        (config.container == nullptr ? "" : PodValues(*config.container, has_pools)) +
+        PodValues(config.container, has_pools) +
         Block("config", is_release ? WithoutSubstitutions(config.toml) : config.toml);
     values += has_pools ? Format("  {}:\n{}", QuoteJson(config.pool), Indented(own, "    ")) : own;
   }
   if (!is_release) return values;
-  ReportOtherObjects(manifest, configs, *first->object, findings);
-  return Release(*first->object, values, findings);
+  ReportOtherObjects(manifest, configs, first.object, findings);
+  return Release(first.object, values, findings);
 }
 
 }  // namespace patchbay

@@ -9,14 +9,14 @@ namespace patchbay {
 
 /// A converted configuration.
 struct HelmConfig {
-  std::string pool;  ///< the name of its pool; "" if there are no pools
-  /// Of the plugin, from which settings carry over; null if the input has none.
-  const Manifest::Container* container;
+  std::string pool;               ///< the name of its pool; "" if there are no pools
+  Manifest::Container container;  ///< of the plugin, from which settings carry over
   std::string toml;
 };
 
-/// Returns the container of the plugin, or null if the input has none.
-const Manifest::Container* ContainerOf(const Manifest& manifest);
+/// Returns the container of the plugin. If the input has none, returns the values of a chart, or
+/// the object, with the configuration, which can also have settings.
+Manifest::Container ContainerOf(const Manifest& manifest);
 
 /// Returns values for the chart of Patchbay as YAML: the configurations, at least one, and what
 /// their containers and pods set that also applies to Patchbay. If the first container is in a

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -14,37 +13,45 @@
 
 namespace patchbay {
 
-/// The parts of an input file that can configure a plugin. The pointers refer to `values`.
+/// The parts of an input file that can configure a plugin.
 struct Manifest {
-  /// A container and its arguments: those of `command`, then those of `args`, in which references
-  /// to variables in its `env` are expanded.
+  /// A map and the maps that contain it.
+  struct Scope {
+    YamlValue map;
+    std::shared_ptr<const Scope> outer;             ///< null for a document
+    std::map<std::string, YamlValue> volumes = {};  ///< of a pod, by name
+    std::vector<YamlValue> chart_volumes = {};      ///< in the values of the chart app-template
+  };
+  /// An argument of a container; in `text`, references to variables in its `env` are expanded.
+  struct Argument {
+    YamlValue source;
+    std::string text;
+  };
+  /// A container and its arguments: those of `command`, then those of `args`.
   struct Container {
-    std::vector<YamlValue> arguments;
-    std::string name;
-    std::string image;                              ///< with its tag
-    std::set<std::string> config_maps;              ///< the names of the ConfigMaps that it mounts
-    std::map<std::string, std::string> host_paths;  ///< paths in the container → on the host
-    /// Of its pod, or of all pods of the chart; null if none.
-    const YamlValue* node_selector;
-    const YamlValue* affinity;
-    const YamlValue* tolerations;
-    const YamlValue* value;        ///< its map
-    const YamlValue* object;       ///< the object that contains it
-    std::size_t command_size = 0;  ///< number of arguments from `command`
-    bool runs_program = false;     ///< its name, image or command identifies the plugin
+    YamlValue value;   ///< its map
+    YamlValue object;  ///< the object that contains it
+    std::shared_ptr<const Scope> scope = {};
+    std::string name = {};
+    std::string image = {};                             ///< with its tag
+    std::map<std::string, std::string> variables = {};  ///< of `env`, those with a value
+    std::vector<Argument> arguments = {};
+    std::size_t command_size = 0;            ///< number of arguments from `command`
+    std::set<std::string> config_maps = {};  ///< the names of the ConfigMaps that it mounts
+    bool runs_program = false;               ///< its name, image or command identifies the plugin
   };
   /// A map or list that can be the configuration of the plugin.
   struct Document {
-    const YamlValue* value;
-    const YamlValue* object;  ///< the object that contains it
-    std::string key;          ///< of the map that contains it, if any
-    std::string config_map;   ///< the name of its ConfigMap, if any
-    bool is_root;             ///< all content of a file, or of a text in a ConfigMap
+    YamlValue value;
+    YamlValue object;        ///< the object that contains it
+    std::string key;         ///< of the map that contains it, if any
+    std::string config_map;  ///< the name of its ConfigMap, if any
+    bool is_root;            ///< all content of a file, or of a text in a ConfigMap
   };
-  std::deque<YamlValue> values;           ///< the documents of the file and of texts in it
-  std::vector<const YamlValue*> objects;  ///< the documents of the file; of a List, its items
+  std::vector<YamlValue> objects;  ///< the documents of the file; of a List, its items
   std::vector<Document> documents;
-  std::vector<Container> containers;   ///< all with an image or arguments, at any depth
+  /// Of the plugin, at any depth: those that are recognizably it, or else those that may be it.
+  std::vector<Container> containers;
   std::vector<Diagnostic> unreadable;  ///< errors in values that seem to be a configuration
   TextLines lines;                     ///< of the file; refer to its text
   YamlBudget budget;                   ///< what is left for the texts in arguments
@@ -52,13 +59,9 @@ struct Manifest {
 
 /// A key because of which a value is not a configuration of the plugin.
 struct Misspelled {
-  SourceLocation place;
-  std::string key;
+  YamlValue key;
   std::string_view meant;  ///< refers to a constant
 };
-
-/// Returns whether a key is not one of `keys`, but probably a misspelling of one of them.
-bool IsMisspelled(const YamlValue& key, std::span<const std::string_view> keys);
 
 /// Recognizes a plugin and its configuration.
 struct Recognizer {
@@ -70,14 +73,27 @@ struct Recognizer {
 };
 
 /// Reads a file with any number of YAML documents, and the YAML in the texts in them. `file` is its
-/// name, for diagnostics; `text` must outlive the result. If the containers have too many or too
-/// long paths, adds a finding and does not read the rest.
+/// name, for diagnostics; `text` must outlive the result.
 Manifest ReadManifest(const std::string& file, const std::string& text,
                       const Recognizer& recognizer, Findings& findings);
 
-/// Returns the containers that can read a document: preferably those that mount its ConfigMap, with
-/// any image, and otherwise those that run the plugin; if some of them are in the object of the
-/// document, only these.
+/// Returns the scope of a map in another one, with at most 100 volumes of each kind.
+std::shared_ptr<const Manifest::Scope> ScopeOf(const YamlValue& map,
+                                               std::shared_ptr<const Manifest::Scope> outer);
+
+/// Returns a setting of the pod of a container, such as `nodeSelector`, from the innermost map that
+/// has it, or from the options of pods there; false if none has it, or if it is empty there.
+YamlValue PodSetting(const Manifest::Container& container, std::string_view key);
+
+/// Returns the directories of the host that a container mounts: paths in the container → paths on
+/// the host, both absolute and without a final slash.
+std::map<std::string, std::string> HostPathsOf(const Manifest::Container& container);
+
+/// Returns whether the arguments of a container contain --device.
+bool NamesDevices(const Manifest::Container& container);
+
+/// Returns the containers that can read a document: those that mount its ConfigMap, or else those
+/// that are recognizably the plugin; if some of them are in the object of the document, only these.
 std::vector<const Manifest::Container*> ReadersOf(const Manifest::Document& document,
                                                   const Manifest& manifest);
 

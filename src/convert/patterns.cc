@@ -12,86 +12,56 @@ std::string Escaped(std::string_view text, std::string_view special) {
   return escaped;
 }
 
-/// Reads the pattern byte by byte and writes the glob.
-class Translation {
- public:
-  explicit Translation(std::string_view pattern) : rest_(pattern) {}
+char TakeFirst(std::string_view& text) {
+  const char c = text.front();
+  text.remove_prefix(1);
+  return c;
+}
 
-  GoPattern Run() && {
-    while (!rest_.empty()) Next();
-    if (wildcards_ == 0) out_.path = out_.before;
-    out_.has_one_star = wildcards_ == 1 && stars_ == 1;
-    return std::move(out_);
+/// Takes a class of Go behind its bracket, and returns that of a glob. Both are closed, or neither.
+std::string TakeClass(std::string_view& rest) {
+  std::string glob = "[";
+  if (rest.starts_with('^')) {
+    TakeFirst(rest);
+    glob.push_back('!');
   }
-
- private:
-  char Take() {
-    const char c = rest_.front();
-    rest_.remove_prefix(1);
-    return c;
-  }
-
-  void Literal(char c) {
-    out_.glob += GlobOf(std::string_view(&c, 1));
-    (wildcards_ == 0 ? out_.before : out_.after).push_back(c);
-  }
-
-  void Next() {
-    const char c = Take();
-    if (c == '*') {
-      // In Go, several stars are equivalent to one. In Patchbay, "**" matches several directory
-      // levels.
-      while (rest_.starts_with('*')) Take();
-      ++wildcards_;
-      ++stars_;
-      out_.glob.push_back('*');
-    } else if (c == '?') {
-      ++wildcards_;
-      out_.glob.push_back('?');
-    } else if (c == '[') {
-      ++wildcards_;
-      Class();
-    } else if (c == '\\' && !rest_.empty()) {
-      Literal(Take());
-    } else {
-      Literal(c);
+  for (bool is_first = true; !rest.empty(); is_first = false) {
+    char c = TakeFirst(rest);
+    if (c == ']' && !is_first) return glob + "]";
+    if (c == '\\' && !rest.empty()) {
+      c = TakeFirst(rest);
+    } else if (c == '-') {
+      glob.push_back('-');
+      continue;
     }
+    glob += Escaped(std::string_view(&c, 1), "!^[]-\\");
   }
-
-  void Class() {
-    out_.glob.push_back('[');
-    if (rest_.starts_with('^')) {
-      Take();
-      out_.glob.push_back('!');
-    }
-    bool is_first = true;
-    while (!rest_.empty()) {
-      char c = Take();
-      if (c == ']' && !is_first) {
-        out_.glob.push_back(']');
-        return;
-      }
-      is_first = false;
-      if (c == '-') {
-        out_.glob.push_back('-');
-        continue;
-      }
-      if (c == '\\' && !rest_.empty()) c = Take();
-      out_.glob += Escaped(std::string_view(&c, 1), "!^[]-\\");
-    }
-  }
-
-  std::string_view rest_;
-  GoPattern out_;
-  int wildcards_ = 0;
-  int stars_ = 0;
-};
+  return glob;
+}
 
 }  // namespace
 
 GoPattern FromGo(std::string_view pattern) {
   while (pattern.size() > 1 && pattern.ends_with('/')) pattern.remove_suffix(1);
-  return Translation(pattern).Run();
+  GoPattern converted;
+  int wildcards = 0;
+  while (!pattern.empty()) {
+    char c = TakeFirst(pattern);
+    if (c == '*' || c == '?' || c == '[') {
+      ++wildcards;
+      converted.has_one_star = c == '*' && wildcards == 1;
+      converted.glob += c == '[' ? TakeClass(pattern) : std::string(1, c);
+      // In Go, several stars are equivalent to one. In Patchbay, "**" matches several directory
+      // levels.
+      while (c == '*' && pattern.starts_with('*')) TakeFirst(pattern);
+      continue;
+    }
+    if (c == '\\' && !pattern.empty()) c = TakeFirst(pattern);
+    converted.glob += GlobOf(std::string_view(&c, 1));
+    (wildcards == 0 ? converted.before : converted.after).push_back(c);
+  }
+  if (wildcards == 0) converted.path = converted.before;
+  return converted;
 }
 
 std::string GlobOf(std::string_view text) { return Escaped(text, "*?[]{}\\"); }

@@ -6,6 +6,9 @@
 
 namespace patchbay {
 
+/// The directory of all device nodes.
+inline constexpr std::string_view kDev = "/dev/";
+
 /// A pattern of Go's filepath.Match (pkg.go.dev/path/filepath#Match), converted for Patchbay.
 struct GoPattern {
   std::string glob = {};                 ///< in the syntax of model/glob.h

@@ -11,10 +11,9 @@
 namespace patchbay {
 
 bool ResourceSet::Add(const NewResource& resource, const SourceLocation& place,
-                      const Manifest::Container* container) {
+                      const Manifest::Container& container) {
   auto& known = by_name_[resource.name];
-  Added added{WriteToml({{}, {resource}, {}}), place, container,
-              container == nullptr ? std::set<std::string>() : NodeNamesOf(*container),
+  Added added{WriteToml({{}, {resource}, {}}), place, &container, NodeNamesOf(container),
               resources_.size()};
   const auto equal = std::find_if(known.begin(), known.end(),
                                   [&](const Added& other) { return other.toml == added.toml; });
@@ -57,8 +56,8 @@ void ResourceSet::Merge(Added& known, const Added& added, const std::string& nam
 }
 
 void ResourceSet::ReportDuplicate(const std::string& name, const Added& added, const Added& first) {
-  const bool has_other_nodes = added.container != nullptr && added.container != first.container &&
-                               !NodesOf(*added.container).empty();
+  const bool has_other_nodes =
+      added.container != first.container && !NodesOf(*added.container).empty();
   findings_.CannotConvert(
       added.place, Format("duplicate device {}, first defined at {}", name, Where(first.place)),
       has_other_nodes

@@ -20,10 +20,10 @@ class ResourceSet {
   /// `findings` must outlive it.
   explicit ResourceSet(Findings& findings) : findings_(findings) {}
 
-  /// Adds the resource at `place`, which `container` reads; null if it is not known. Returns false,
-  /// with an error, if there is another one of its name that it cannot be combined with.
+  /// Adds the resource at `place`, which `container` reads; empty if it is not known. Returns
+  /// false, with an error, if there is another one of its name that it cannot be combined with.
   bool Add(const NewResource& resource, const SourceLocation& place,
-           const Manifest::Container* container);
+           const Manifest::Container& container);
 
   /// Returns the resources in the order in which they were added.
   std::vector<NewResource> Take() &&;

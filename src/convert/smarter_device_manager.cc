@@ -1,7 +1,8 @@
 // smarter-device-manager searches the names in /dev with each `devicematch` and creates a resource
 // for each name that it finds. A Patchbay configuration lists its resources, so each entry becomes
 // one resource for each name. The names come from the given content of /dev, and otherwise from
-// ListNamesOf, with a note or a warning if the list may be incomplete.
+// ListNames, with a warning if they are not all names. If an expression shows only how its names
+// begin, one resource has all of their nodes.
 //
 // Each entry is converted independently. The first of several entries with the same name wins.
 
@@ -16,9 +17,8 @@
 #include "config/reporter.h"
 #include "convert/directories.h"
 #include "convert/fields.h"
-#include "convert/names.h"
+#include "convert/listed_names.h"
 #include "convert/patterns.h"
-#include "convert/yaml_json.h"
 #include "model/resource_name.h"
 #include "model/text_pattern.h"
 
@@ -28,9 +28,11 @@ namespace {
 constexpr std::string_view kSmarter = "smarter-device-manager";
 constexpr std::string_view kSmarterKeys[] = {"devicematch", "nummaxdevices"};
 constexpr std::string_view kGpus = "nvidia-gpu";
+constexpr std::size_t kMaxKey = 30;  // bytes of a key that may be misspelled
 constexpr int kMaxUnits = 10'000;
 /// A configuration with more resources is always too large for a file.
 constexpr std::size_t kMaxDeviceNames = 20'000;
+constexpr const char* kOnNode = "run convert on a node that has the devices, with --host-root /";
 
 /// Converts the entries of a manifest one after the other and collects their resources.
 class SmarterConversion {
@@ -49,10 +51,11 @@ class SmarterConversion {
 
  private:
   void Entry(const YamlValue& value);
-  std::vector<SeenName> NamesFor(const std::string& match, const SourceLocation& place,
-                                 Notes& notes);
-  std::vector<SeenName> SeenNamesFor(const std::string& match, const SourceLocation& place);
-  NewResource ResourceFor(const SeenName& seen) const;
+  /// Returns the names that an expression matches. Adds notes and findings if they are not all.
+  std::vector<ListedName> NamesFor(const std::string& match, const SourceLocation& place,
+                                   Notes& notes);
+  std::vector<ListedName> SeenNamesFor(const std::string& match, const SourceLocation& place);
+  NewResource ResourceFor(const ListedName& listed, const SourceLocation& place);
   void Add(NewResource resource, const SourceLocation& place);
 
   const ConvertHints& hints_;
@@ -65,11 +68,11 @@ class SmarterConversion {
 };
 
 void SmarterConversion::List(const YamlValue& list) {
-  for (const YamlValue& item : list.items) {
+  for (const YamlValue& item : list.items()) {
     Entry(item);
     if (added_ > kMaxDeviceNames) {
       findings_.CannotConvert(
-          item.place, Format("the entries have more than {} names of devices", kMaxDeviceNames),
+          item.place(), Format("the entries have more than {} names of devices", kMaxDeviceNames),
           "convert the input in parts; Patchbay combines all files of a directory");
       findings_.TakeErrors();
       file_ = {};
@@ -77,28 +80,29 @@ void SmarterConversion::List(const YamlValue& list) {
     }
     auto errors = findings_.TakeErrors();
     if (errors.empty()) continue;
-    file_.refused.push_back({"an entry", std::move(errors), ToJson(item, kMaxRefusedText)});
+    file_.refused.push_back(
+        {"an entry", std::move(errors), Truncate(ToJson(item), kMaxRefusedText)});
   }
 }
 
 /// smarter-device-manager searches within a name; TextPattern matches the whole name.
-std::vector<SeenName> SmarterConversion::SeenNamesFor(const std::string& match,
-                                                      const SourceLocation& place) {
-  std::vector<SeenName> seen;
+std::vector<ListedName> SmarterConversion::SeenNamesFor(const std::string& match,
+                                                        const SourceLocation& place) {
+  std::vector<ListedName> seen;
   const auto pattern = TextPattern::Compile(Format("(?s:.*)(?:{})(?s:.*)", match));
   if (!pattern) {
     findings_.CannotConvert(place, "`devicematch` cannot be searched for in names",
                             "use a shorter expression, without \\Q");
     return seen;
   }
-  for (const SeenName& name : *hints_.dev) {
-    if (pattern->Matches(name.name)) seen.push_back(name);
+  for (const SeenName& in_dev : *hints_.dev) {
+    if (pattern->Matches(in_dev.name)) seen.push_back({in_dev.name});
   }
   return seen;
 }
 
-std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match,
-                                                  const SourceLocation& place, Notes& notes) {
+std::vector<ListedName> SmarterConversion::NamesFor(const std::string& match,
+                                                    const SourceLocation& place, Notes& notes) {
   if (const auto pattern = TextPattern::Compile(match); !pattern) {
     findings_.Malformed(
         place,
@@ -111,45 +115,41 @@ std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match,
     if (seen.empty()) notes.push_back("No name in the scanned /dev matches this expression.");
     return seen;
   }
-  const auto written = ListNamesOf(match);
-  if (!written) {
-    findings_.CannotConvert(
-        place,
-        Format("smarter-device-manager creates a resource for each matching name in /dev, "
-               "and these names cannot be listed: {}",
-               written.error().message),
-        "run convert on a node that has the devices, with --host-root /");
+  auto listed = ListNames(match);
+  if (!listed) {
+    findings_.CannotConvert(place,
+                            "smarter-device-manager creates a resource for each matching name in "
+                            "/dev, and this expression does not show these names",
+                            kOnNode);
     return {};
   }
-  if (written->has_numbers) {
+  const auto add_difference = [&](const std::string& difference) {
     notes.push_back(
-        "Difference: the names of resources are fixed in Patchbay, so the numbers 0 to 9 are "
-        "listed. If your nodes have other numbers, add them in the same way, or run convert on a "
-        "node, with --host-root /. A node without one of the devices shows 0 for its resource.");
+        Format("Difference: {}. To list the names of a node, {}.", difference, kOnNode));
+    findings_.Assumed(place, difference, kOnNode);
+  };
+  if (listed->has_numbers) add_difference("of the numbers in these names, only 0 to 9 are listed");
+  if (!listed->is_anchored) add_difference("the expression matches more names than are listed");
+  const auto is_open = [](const ListedName& name) { return !name.glob.empty(); };
+  if (std::any_of(listed->names.begin(), listed->names.end(), is_open)) {
+    add_difference("names with the same beginning become the devices of one resource");
   }
-  if (written->is_open || !written->is_anchored) {
-    notes.push_back(
-        "Difference: the expression also matches names that are not listed; smarter-device-manager "
-        "creates a resource for each of them. Add the names of your nodes in the same way.");
-    findings_.Assumed(place, "this expression matches more names than are listed",
-                      "compare the output with the resources of your nodes, or run convert on a "
-                      "node, with --host-root /");
-  }
-  std::vector<SeenName> names;
-  for (const std::string& name : written->names) {
-    names.push_back({name, directories_.Has("/dev/" + name, place, findings_)});
-  }
-  return names;
+  return std::move(listed->names);
 }
 
-NewResource SmarterConversion::ResourceFor(const SeenName& seen) const {
+NewResource SmarterConversion::ResourceFor(const ListedName& listed, const SourceLocation& place) {
   NewResource resource;
-  std::string name = seen.name;
-  std::replace(name.begin(), name.end(), '/', '_');
-  resource.name = domain_ + "/" + name;
-  const std::string path = "/dev/" + seen.name;
-  resource.matches.push_back(seen.is_directory ? MatchOfDirectory(path, kSmarter)
-                                               : NewMatch{.path = GlobOf(path)});
+  resource.name = domain_ + "/" + listed.name;
+  std::replace(resource.name.begin() + static_cast<std::ptrdiff_t>(domain_.size()) + 1,
+               resource.name.end(), '/', '_');
+  const std::string path = "/dev/" + listed.name;
+  if (!listed.glob.empty()) {
+    resource.matches.push_back({.paths = {listed.glob}});
+  } else if (directories_.Has(path, place, findings_)) {
+    resource.matches.push_back(MatchOfDirectory(path, kSmarter));
+  } else {
+    resource.matches.push_back({.paths = {GlobOf(path)}});
+  }
   resource.nodes.emplace_back();
   return resource;
 }
@@ -160,10 +160,7 @@ NewResource Gpu(const std::string& domain) {
   NewResource resource;
   resource.name = domain + "/nvidia-gpu0";
   resource.notes.push_back("Difference: of the GPUs in /sys/devices, only gpu.0 is converted.");
-  NewMatch match;
-  match.path = "/sys/devices/gpu.0";
-  match.type = "directory";
-  resource.matches.push_back(std::move(match));
+  resource.matches.push_back({.paths = {"/sys/devices/gpu.0"}, .type = "directory"});
   resource.nodes.emplace_back();
   resource.env.emplace_back("NVIDIA_VISIBLE_DEVICES", "0");
   return resource;
@@ -193,7 +190,7 @@ void SmarterConversion::Entry(const YamlValue& value) {
   const auto match = fields.Text("devicematch");
   const SourceLocation place = fields.PlaceOfKey("devicematch");
   // An invalid number has its own finding, so it must not count as a missing one.
-  const bool has_number = fields.Find("nummaxdevices") != nullptr;
+  const bool has_number = static_cast<bool>(fields.Find("nummaxdevices"));
   const auto units =
       static_cast<int>(fields.Number("nummaxdevices", kMaxUnits, has_number ? 1 : 0));
   if (findings_.HasNewErrors()) return;
@@ -214,8 +211,8 @@ void SmarterConversion::Entry(const YamlValue& value) {
   if (*match == kGpus) {
     resources.push_back(Gpu(domain_));
   } else {
-    for (const SeenName& name : NamesFor(*match, place, notes)) {
-      resources.push_back(ResourceFor(name));
+    for (const ListedName& name : NamesFor(*match, place, notes)) {
+      resources.push_back(ResourceFor(name, place));
     }
   }
   if (resources.empty()) {
@@ -233,24 +230,23 @@ void SmarterConversion::Entry(const YamlValue& value) {
 }  // namespace
 
 bool IsSmarterConfiguration(const YamlValue& value, bool) {
-  return std::any_of(value.items.begin(), value.items.end(), [](const YamlValue& item) {
-    return item.Find("devicematch") != nullptr || item.Find("nummaxdevices") != nullptr;
+  const auto items = value.items();
+  return std::any_of(items.begin(), items.end(), [](const YamlValue& item) {
+    return item.Find("devicematch") || item.Find("nummaxdevices");
   });
 }
 
 std::optional<Misspelled> FindMisspelledSmarter(const YamlValue& value) {
-  for (const YamlValue& item : value.items) {
+  for (const YamlValue& item : value.items()) {
     // Both keys, because other programs have keys such as devicePath.
-    const YamlValue* first = nullptr;
-    std::string_view meant;
-    for (const YamlEntry& entry : item.entries) {
-      if (!entry.value.IsScalar() || !IsMisspelled(entry.key, kSmarterKeys)) continue;
-      const std::string_view nearest = Nearest(entry.key.text, kSmarterKeys);
-      if (first != nullptr && nearest != meant) {
-        return Misspelled{first->place, first->text, meant};
-      }
-      first = &entry.key;
-      meant = nearest;
+    std::optional<Misspelled> first;
+    for (const YamlEntry& entry : item.entries()) {
+      const std::string& key = entry.key.text();
+      const bool may_be_meant = entry.value.IsScalar() && key.size() <= kMaxKey;
+      const std::string_view meant = may_be_meant ? Nearest(key, kSmarterKeys) : "";
+      if (meant.empty()) continue;
+      if (first && first->meant != meant) return first;
+      first = Misspelled{entry.key, meant};
     }
   }
   return std::nullopt;
@@ -260,7 +256,7 @@ std::optional<NewFile> ConvertSmarterDeviceManager(const Manifest& manifest,
                                                    const ConvertHints& hints, Findings& findings) {
   if (manifest.documents.empty()) return std::nullopt;
   SmarterConversion conversion(hints, findings);
-  for (const auto& document : manifest.documents) conversion.List(*document.value);
+  for (const auto& document : manifest.documents) conversion.List(document.value);
   return std::move(conversion).Take();
 }
 

@@ -102,16 +102,19 @@ bool NamesDisks(std::string_view pattern) {
 void WriteMatch(const NewMatch& match, Lines lines) {
   lines.Comments(match.notes);
   lines.Header("[[resource.match]]");
-  lines.Key("path", match.path);
+  lines.Key("path", match.paths);
   lines.Key("regex", match.regex);
   lines.Key("usb", match.usb);
   lines.Key("serial", match.serial);
   if (!match.udev_subsystem.empty()) {
     lines.Raw("udev", "{ subsystem = " + QuoteToml(match.udev_subsystem) + " }");
   }
-  if (NamesDisks(match.path) || NamesDisks(match.regex)) lines.Raw("allow_mounted", "true");
+  if (std::ranges::any_of(match.paths, NamesDisks) || NamesDisks(match.regex)) {
+    lines.Raw("allow_mounted", "true");
+  }
   lines.Key("type", match.type);
   lines.Key("group_by", match.group_by);
+  if (match.together) lines.Raw("together", "true");
   lines.Key("id", match.id);
   lines.Key("require", match.require);
 }

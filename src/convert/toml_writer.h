@@ -10,8 +10,8 @@
 namespace patchbay {
 
 /// Comments in front of the table that they belong to. They may contain text of other programs. In
-/// the structs below, each string is the value of the key with the same name; an empty string means
-/// that the key is absent.
+/// the structs below, each string is the value of the key with the same name, and `paths` that of
+/// `path`; an empty string means that the key is absent.
 using Notes = std::vector<std::string>;
 
 struct NewNode {
@@ -25,13 +25,14 @@ struct NewNode {
 
 struct NewMatch {
   Notes notes = {};
-  std::string path = {};  ///< a glob; exactly one of path, regex and usb is set
+  std::vector<std::string> paths = {};  ///< globs; exactly one of paths, regex and usb is set
   std::string regex = {};
   std::vector<std::string> usb = {};
   std::string serial = {};
   std::string udev_subsystem = {};
   std::string type = {};
   std::string group_by = {};
+  bool together = false;
   std::string id = {};
   std::vector<std::string> require = {};
   std::vector<NewNode> nodes = {};  ///< instead of those of the resource, if there are any

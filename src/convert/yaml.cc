@@ -1,13 +1,14 @@
-// ValueBuilder turns the events of yaml-cpp into values. It does not use the node tree of yaml-cpp,
-// so that limits on nesting, number of values and text hold while the input is parsed. An alias is
-// a copy of its value and counts with its full size and depth, so that nested aliases cannot grow
-// exponentially.
+// yaml-cpp parses a text twice. The first time, TextCheck stops it where a text is too deep for its
+// recursion, or has more documents than it should: yaml-cpp 0.7 does not reject what cannot belong
+// to a document, but begins another one, even without end. The second time, it builds its nodes.
 //
-// An anchor becomes known when its value is complete; an alias inside its own value is therefore
-// unknown and an error. FinishKeys runs on the finished values.
+// TreeCheck then visits each value as often as aliases refer to it. This ends, also for an alias in
+// its own value, because depth and number of values are limited; everything that walks through a
+// document later relies on these limits.
 //
 // yaml-cpp reads the colon of "*name: value" as a part of the name; other parsers do not. A text
-// that is not valid is therefore parsed again with a space before such colons.
+// that is not valid is therefore parsed again with a space before such colons. Locations in these
+// lines are then one column too far.
 //
 // PlacesIn searches for each line of a scalar only in the line of the file where it must be, so its
 // time does not depend on the size of the file.
@@ -15,14 +16,9 @@
 #include "convert/yaml.h"
 
 #include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <exception>
-#include <map>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -35,193 +31,139 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kMaxNesting = 64;  // levels of lists and maps
-constexpr std::size_t kMaxDocuments = 1'000;
+constexpr int kMaxNesting = 64;  // levels of lists and maps
+constexpr int kMaxDocuments = 1'000;
 constexpr std::size_t kMaxFlag = 64;  // bytes of a flag and a quote in front of a text
+constexpr const char* kTooDeep = "lists and maps are nested too deeply";
 
-/// Builds values from the events of the parser. Throws YAML::ParserException to stop the parser,
-/// which has no other way to do so.
-class ValueBuilder : public YAML::EventHandler {
+std::string_view LineAt(const TextLines& lines, int line) {
+  const auto index = static_cast<std::size_t>(line);
+  return line >= 0 && index < lines.size() ? lines[index] : std::string_view();
+}
+
+/// Follows the events of the parser. Throws YAML::ParserException to stop it, which has no other
+/// way to do so.
+class TextCheck : public YAML::EventHandler {
  public:
-  ValueBuilder(const PlaceOf& place_of, YamlBudget& budget)
-      : place_of_(place_of), budget_(budget) {}
+  explicit TextCheck(const TextLines& lines) : lines_(lines) {}
 
-  std::vector<YamlValue> TakeDocuments() { return std::move(documents_); }
-  std::size_t documents() const { return documents_.size(); }
-
-  void OnDocumentStart(const YAML::Mark&) override { anchors_.clear(); }
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (documents_ > 0 && !LineAt(lines_, mark.line).starts_with("---")) {
+      throw YAML::ParserException(mark, "this does not belong to the list or map before it");
+    }
+    if (++documents_ > kMaxDocuments) throw YAML::ParserException(mark, "too many documents");
+  }
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Put(mark, anchor, Made(YamlValue::Kind::kNull, mark));
-  }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    const auto known = anchors_.find(anchor);
-    if (known == anchors_.end()) Stop(mark, "an alias refers to a value that contains it");
-    const Anchored& anchored = known->second;
-    if (open_.size() + anchored.depth > kMaxNesting) StopNesting(mark);
-    Account(mark, anchored.values, anchored.bytes);
-    Put(mark, 0, anchored.value, anchored.depth);
-  }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
-    if (!IsUtf8(value)) Stop(mark, "the text is not valid UTF-8");
-    YamlValue made = Made(YamlValue::Kind::kScalar, mark);
-    made.text = value;
-    made.is_quoted = tag != "?";
-    Account(mark, 0, value.size());
-    Put(mark, anchor, std::move(made));
-  }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                        YAML::EmitterStyle::value) override {
-    Open(YamlValue::Kind::kList, mark, anchor);
+    Open(mark);
   }
-  void OnSequenceEnd() override { Close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnSequenceEnd() override { --depth_; }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                   YAML::EmitterStyle::value) override {
-    Open(YamlValue::Kind::kMap, mark, anchor);
+    Open(mark);
   }
-  void OnMapEnd() override { Close(); }
+  void OnMapEnd() override { --depth_; }
 
  private:
-  /// An unfinished list or map, and the budget before it.
-  struct Opened {
-    YamlValue value;
-    YAML::anchor_t anchor;
-    YAML::Mark mark;
-    YamlBudget before;
-    std::vector<YamlValue> key = {};  ///< the key without a value yet, if any
-    std::size_t depth = 1;            ///< levels of lists and maps, with those of aliases
-  };
-  struct Anchored {
-    YamlValue value;
-    std::size_t values = 1;
-    std::size_t bytes = 0;
-    std::size_t depth = 0;
-  };
-
-  [[noreturn]] static void Stop(const YAML::Mark& mark, const std::string& why) {
-    throw YAML::ParserException(mark, why);
-  }
-  [[noreturn]] static void StopNesting(const YAML::Mark& mark) {
-    Stop(mark, "lists and maps are nested too deeply");
+  void Open(const YAML::Mark& mark) {
+    if (++depth_ > kMaxNesting) throw YAML::ParserException(mark, kTooDeep);
   }
 
-  YamlValue Made(YamlValue::Kind kind, const YAML::Mark& mark) {
-    Account(mark, 1, 0);
-    YamlValue made;
-    made.kind = kind;
-    made.place = place_of_(mark.line + 1, mark.column + 1);
-    return made;
-  }
-
-  void Account(const YAML::Mark& mark, std::size_t values, std::size_t bytes) {
-    if (values > budget_.values || bytes > budget_.bytes) {
-      Stop(mark, "too many values, or too much text");
-    }
-    budget_.values -= values;
-    budget_.bytes -= bytes;
-  }
-
-  void Open(YamlValue::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (open_.size() >= kMaxNesting) StopNesting(mark);
-    open_.push_back({{}, anchor, mark, budget_});
-    open_.back().value = Made(kind, mark);
-  }
-
-  void Close() {
-    Opened done = std::move(open_.back());
-    open_.pop_back();
-    if (done.anchor != 0) {
-      const std::size_t values = done.before.values - budget_.values;
-      const std::size_t bytes = done.before.bytes - budget_.bytes;
-      anchors_[done.anchor] = {done.value, values, bytes, done.depth};
-      Account(done.mark, values, bytes);
-    }
-    Put(done.mark, 0, std::move(done.value), done.depth);
-  }
-
-  void Put(const YAML::Mark& mark, YAML::anchor_t anchor, YamlValue value, std::size_t depth = 0) {
-    if (anchor != 0) {
-      const std::size_t bytes = value.text.size();
-      Account(mark, 1, bytes);
-      anchors_[anchor] = {value, 1, bytes};
-    }
-    if (!open_.empty()) open_.back().depth = std::max(open_.back().depth, depth + 1);
-    if (open_.empty()) {
-      documents_.push_back(std::move(value));
-    } else if (open_.back().value.IsList()) {
-      open_.back().value.items.push_back(std::move(value));
-    } else if (open_.back().key.empty()) {
-      open_.back().key.push_back(std::move(value));
-    } else {
-      open_.back().value.entries.push_back({std::move(open_.back().key.front()), std::move(value)});
-      open_.back().key.clear();
-    }
-  }
-
-  const PlaceOf& place_of_;
-  std::vector<YamlValue> documents_;
-  std::vector<Opened> open_;
-  std::map<YAML::anchor_t, Anchored> anchors_;
-  YamlBudget& budget_;
+  const TextLines& lines_;
+  int documents_ = 0;
+  int depth_ = 0;
 };
 
-/// Adds the entries of a merge key, "<<", that the map does not have.
-void Merge(const YamlValue& from, YamlValue& map, std::set<std::string>& seen) {
-  for (const YamlValue& item : from.items) Merge(item, map, seen);
-  for (const YamlEntry& entry : from.entries) {
-    if (seen.insert(entry.key.text).second) map.entries.push_back(entry);
+using Nodes = std::vector<YAML::Node>;
+
+/// Parses the documents of a text. Fails with the location and the message of the error.
+tl::expected<Nodes, YAML::Exception> Parse(const std::string& text) {
+  try {
+    const TextLines lines = LinesOf(text);
+    TextCheck check(lines);
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(check)) continue;
+    return YAML::LoadAll(text);
+  } catch (const YAML::Exception& error) {
+    return tl::unexpected(error);
+  } catch (const std::exception& error) {
+    return tl::unexpected(YAML::Exception(YAML::Mark::null_mark(), error.what()));
   }
 }
 
-/// Reports keys that are not scalars and duplicates, and replaces merge keys.
-void FinishKeys(YamlValue& value, Findings& findings) {
-  for (YamlValue& item : value.items) FinishKeys(item, findings);
-  std::set<std::string> seen;
-  std::vector<YamlValue> merged;
-  for (YamlEntry& entry : value.entries) {
-    FinishKeys(entry.value, findings);
-    if (!entry.key.IsScalar()) {
-      // A template without quotes is a map of a map.
-      const bool is_template = entry.key.IsMap() && entry.key.entries.size() == 1;
-      findings.Malformed(entry.key.place, "a key must be a string",
-                         is_template ? HintOnTemplate("{{") : "");
-    } else if (entry.key.text == "<<" && !entry.key.is_quoted) {
-      merged.push_back(std::move(entry.value));
-    } else if (!seen.insert(entry.key.text).second) {
-      findings.Malformed(entry.key.place,
-                         Format("duplicate key \"{}\"", Truncate(entry.key.text, 60)));
+bool IsMergeKey(const YAML::Node& key) { return key.Scalar() == "<<" && key.Tag() == "?"; }
+
+/// Checks the values of a document, with those that aliases refer to.
+class TreeCheck {
+ public:
+  TreeCheck(std::shared_ptr<const PlaceOf> place_of, YamlBudget& budget, Findings& findings)
+      : place_of_(std::move(place_of)), budget_(budget), findings_(findings) {}
+
+  bool failed() const { return failed_; }
+
+  /// Returns false if a limit is exceeded, after which the document must not be used.
+  bool Check(const YAML::Node& node, int depth = 0) {
+    const std::string& text = node.Scalar();
+    if (budget_.values == 0 || budget_.bytes < text.size()) {
+      return Fail(node, "too many values, or too much text");
+    }
+    budget_.values -= 1;
+    budget_.bytes -= text.size();
+    if (!IsUtf8(text)) return Fail(node, "the text is not valid UTF-8");
+    if (node.size() > 0 && depth == kMaxNesting) return Fail(node, kTooDeep);
+    if (node.IsMap()) CheckKeys(node);
+    for (const auto& part : node) {
+      const bool continues = node.IsMap()
+                                 ? Check(part.first, depth + 1) && Check(part.second, depth + 1)
+                                 : Check(part, depth + 1);
+      if (!continues) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool Fail(const YAML::Node& node, std::string message, std::string hint = "") {
+    findings_.Malformed(YamlValue(node, place_of_).place(), std::move(message), std::move(hint));
+    failed_ = true;
+    return false;
+  }
+
+  void CheckKeys(const YAML::Node& map) {
+    std::set<std::string> keys;
+    for (const auto& entry : map) {
+      const YAML::Node& key = entry.first;
+      if (!key.IsScalar()) {
+        // A template without quotes is a map of a map.
+        const bool is_template = key.IsMap() && key.size() == 1;
+        Fail(key, "a key must be a string", is_template ? HintOnTemplate("{{") : "");
+      } else if (!keys.insert(key.Scalar()).second && !IsMergeKey(key)) {
+        Fail(key, Format("duplicate key \"{}\"", Truncate(key.Scalar(), 60)));
+      }
     }
   }
-  if (merged.empty()) return;
-  std::erase_if(value.entries, [](const YamlEntry& entry) {
-    return entry.key.text == "<<" && !entry.key.is_quoted;
-  });
-  for (const YamlValue& from : merged) Merge(from, value, seen);
-}
 
-/// A Mark counts from 0. It contains -1 if the location is unknown.
-SourceLocation PlaceOfMark(const YAML::Mark& mark, const PlaceOf& place_of) {
-  return place_of(std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1);
-}
+  std::shared_ptr<const PlaceOf> place_of_;
+  YamlBudget& budget_;
+  Findings& findings_;
+  bool failed_ = false;
+};
 
-std::string_view LineAt(std::string_view text, int line) {
-  for (; line > 0 && !text.empty(); --line) {
-    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  }
-  return text.substr(0, text.find('\n'));
-}
-
-std::string HintOnBrokenYaml(std::string_view text, const YAML::Mark& mark) {
+std::string HintOnBrokenYaml(const std::string& text, int line_of_error) {
+  const TextLines lines = LinesOf(text);
   // A substitution without quotes ends the map or list in braces or brackets that contains it.
-  const std::string_view line_at_mark = LineAt(text, mark.line);
-  if (line_at_mark.find("${") != std::string_view::npos) return HintOnTemplate("${");
-  if (text.find("{{") != std::string_view::npos) {
-    return "render the chart first, with `helm template`";
+  if (LineAt(lines, line_of_error).find("${") != std::string_view::npos) {
+    return HintOnTemplate("${");
   }
-  // The mark is on the line of the tab or on the next one, depending on the text before the tab.
-  for (const int line : {mark.line, mark.line - 1}) {
-    const std::string_view indentation = LineAt(text, line);
+  if (text.find("{{") != std::string::npos) return "render the chart first, with `helm template`";
+  // The error is on the line of the tab or on the next one, depending on the text before the tab.
+  for (const int line : {line_of_error, line_of_error - 1}) {
+    const std::string_view indentation = LineAt(lines, line);
     if (indentation.substr(0, indentation.find_first_not_of(" \t")).find('\t') !=
         std::string_view::npos) {
       return "YAML does not allow tabs for indentation; use spaces";
@@ -230,52 +172,16 @@ std::string HintOnBrokenYaml(std::string_view text, const YAML::Mark& mark) {
   return "check for a missing bracket or quote, or wrong indentation";
 }
 
-/// Parses the documents of a text. Fails with what is wrong.
-tl::expected<std::vector<YamlValue>, Diagnostic> Parse(const std::string& text,
-                                                       const PlaceOf& place_of,
-                                                       YamlBudget& budget) {
-  const auto fail = [](SourceLocation place, std::string message, std::string hint = "") {
-    return tl::unexpected(
-        Diagnostic{Severity::kError, "", std::move(place), std::move(message), std::move(hint)});
-  };
-  std::istringstream stream(text);
-  ValueBuilder builder(place_of, budget);
-  try {
-    YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(builder)) {
-      if (builder.documents() > kMaxDocuments)
-        return fail(place_of(1, 1), "too many YAML documents");
-    }
-  } catch (const YAML::Exception& error) {
-    return fail(PlaceOfMark(error.mark, place_of), "invalid YAML: " + error.msg,
-                HintOnBrokenYaml(text, error.mark));
-  } catch (const std::exception& error) {
-    return fail(place_of(1, 1), Format("cannot parse YAML: {}", error.what()));
-  }
-  return builder.TakeDocuments();
-}
-
-/// A text with a space before the colon of each alias that is a key at the beginning of a line.
-struct Separated {
-  std::string text = {};
-  std::map<int, int> columns = {};  ///< line → column of the space
-};
-
-Separated SeparateColons(const std::string& text) {
-  Separated separated;
-  int number = 0;
+/// Adds a space before the colon of each alias that is a key at the beginning of a line.
+std::string SeparateColons(const std::string& text) {
+  std::string separated;
   for (const std::string_view line : LinesOf(text)) {
-    ++number;
-    const auto star = line.find_first_not_of(" -");
-    auto colon = star;
-    if (star != std::string_view::npos && line[star] == '*') {
-      colon = line.find_first_of(": \t,[]{}", star);
-    }
-    const bool is_key = colon != star && colon != std::string_view::npos && line[colon] == ':' &&
-                        (colon + 1 == line.size() || line[colon + 1] == ' ');
-    if (is_key) separated.columns[number] = static_cast<int>(colon) + 1;
-    separated.text += Format("{}{}\n", line.substr(0, is_key ? colon : line.size()),
-                             is_key ? " " + std::string(line.substr(colon)) : "");
+    const auto star = std::min(line.find_first_not_of(" -"), line.size());
+    const auto colon = std::min(line.find_first_of(": \t,[]{}", star), line.size());
+    const std::string_view rest = line.substr(colon);
+    const bool is_key =
+        line.substr(star).starts_with('*') && (rest == ":" || rest.starts_with(": "));
+    separated.append(line.substr(0, colon)).append(is_key ? " " : "").append(rest).append("\n");
   }
   return separated;
 }
@@ -285,48 +191,129 @@ bool SameWithoutCase(std::string_view a, std::string_view b) {
                     [](char x, char y) { return ToLower(x) == ToLower(y); });
 }
 
-}  // namespace
-
-const YamlValue* YamlValue::Find(std::string_view key) const {
-  for (const YamlEntry& entry : entries) {
-    if (entry.key.IsScalar() && SameWithoutCase(entry.key.text, key)) return &entry.value;
-  }
-  return nullptr;
+/// Returns whether a scalar is the same value in JSON without quotes.
+bool IsJsonLiteral(const YamlValue& scalar) {
+  static constexpr std::string_view kWords[] = {"true", "false"};
+  if (scalar.is_quoted()) return false;
+  std::string_view digits = scalar.text();
+  if (IsAmong(digits, kWords)) return true;
+  if (digits.starts_with('-')) digits.remove_prefix(1);
+  return !digits.empty() && digits.size() < 16 && (digits == "0" || digits[0] != '0') &&
+         std::all_of(digits.begin(), digits.end(), IsDigit);
 }
 
-std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& given_place_of,
-                                YamlBudget& budget, Findings& findings) {
-  // The parser can report an error one line after the end of the text.
-  const auto lines = static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
-  const PlaceOf place_of = [&](int line, int column) {
-    return given_place_of(std::min(line, lines), column);
-  };
+void AppendJson(const YamlValue& value, std::string& json) {
+  if (value.IsNull()) {
+    json += "null";
+    return;
+  }
+  if (value.IsScalar()) {
+    json += IsJsonLiteral(value) ? value.text() : QuoteJson(value.text());
+    return;
+  }
+  json += value.IsMap() ? "{" : "[";
+  std::string_view separator;
+  for (const YamlValue& item : value.items()) {
+    json += std::exchange(separator, ", ");
+    AppendJson(item, json);
+  }
+  for (const YamlEntry& entry : value.entries()) {
+    json += std::exchange(separator, ", ");
+    json += QuoteJson(entry.key.text()) + ": ";
+    AppendJson(entry.value, json);
+  }
+  json += value.IsMap() ? "}" : "]";
+}
+
+}  // namespace
+
+std::optional<bool> YamlValue::AsBool() const {
+  bool value = false;
+  if (is_quoted() || !YAML::convert<bool>::decode(node_, value)) return std::nullopt;
+  return value;
+}
+
+SourceLocation YamlValue::place() const {
+  if (!*this) return {};
+  // A mark counts from 0. It contains -1 if the location is unknown.
+  const YAML::Mark mark = node_.Mark();
+  return (*place_of_)(std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1);
+}
+
+std::vector<YamlValue> YamlValue::items() const {
+  std::vector<YamlValue> items;
+  if (!IsList()) return items;
+  for (const auto& item : node_) items.emplace_back(item, place_of_);
+  return items;
+}
+
+std::vector<YamlEntry> YamlValue::entries() const {
+  std::vector<YamlEntry> entries;
+  if (!IsMap()) return entries;
+  std::vector<YamlValue> merged;
+  for (const auto& entry : node_) {
+    const YamlValue value(entry.second, place_of_);
+    if (IsMergeKey(entry.first)) {
+      merged.push_back(value);
+    } else {
+      entries.push_back({{entry.first, place_of_}, value});
+    }
+  }
+  if (merged.empty()) return entries;
+  std::set<std::string> keys;
+  for (const YamlEntry& entry : entries) keys.insert(entry.key.text());
+  for (std::size_t i = 0; i < merged.size(); ++i) {
+    for (const YamlValue& map : merged[i].items()) merged.push_back(map);
+    for (YamlEntry& entry : merged[i].entries()) {
+      if (keys.insert(entry.key.text()).second) entries.push_back(std::move(entry));
+    }
+  }
+  return entries;
+}
+
+YamlValue YamlValue::Find(std::string_view key) const {
+  for (const YamlEntry& entry : entries()) {
+    if (SameWithoutCase(entry.key.text(), key)) return entry.value;
+  }
+  return {};
+}
+
+std::vector<YamlValue> ReadYaml(const std::string& text, PlaceOf place_of, YamlBudget& budget,
+                                Findings& findings) {
   // The parser would interpret some bytes as UTF-16, and treat a zero byte as the end of the text.
   if (!IsUtf8(text) || text.find('\0') != std::string::npos) {
     findings.Malformed(place_of(1, 1), "the text is not valid UTF-8",
                        "pass the YAML file or manifest itself");
     return {};
   }
-  const YamlBudget before = budget;
-  auto parsed = Parse(text, place_of, budget);
-  if (!parsed) {
-    const Separated separated = SeparateColons(text);
-    const PlaceOf place_in_text = [&](int line, int column) {
-      const auto added = separated.columns.find(line);
-      return place_of(
-          line, added == separated.columns.end() || column <= added->second ? column : column - 1);
-    };
-    if (!separated.columns.empty()) {
-      budget = before;
-      parsed = Parse(separated.text, place_in_text, budget);
-    }
-  }
-  if (!parsed) {
-    findings.Malformed(parsed.error().place, parsed.error().message, parsed.error().hint);
+  auto nodes = Parse(text);
+  if (!nodes) nodes = Parse(SeparateColons(text));
+  // The parser can report an error one line after the end of the text.
+  const auto lines = static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
+  const auto places = std::make_shared<const PlaceOf>(
+      [place_of = std::move(place_of), lines](int line, int column) {
+        return place_of(std::min(line, lines), column);
+      });
+  if (!nodes) {
+    const YAML::Mark& mark = nodes.error().mark;
+    findings.Malformed((*places)(std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1),
+                       "invalid YAML: " + nodes.error().msg, HintOnBrokenYaml(text, mark.line));
     return {};
   }
-  for (YamlValue& document : *parsed) FinishKeys(document, findings);
-  return std::move(*parsed);
+  std::vector<YamlValue> documents;
+  TreeCheck check(places, budget, findings);
+  for (const YAML::Node& node : *nodes) {
+    if (!check.Check(node)) break;
+    documents.emplace_back(node, places);
+  }
+  if (check.failed()) documents.clear();
+  return documents;
+}
+
+std::string ToJson(const YamlValue& value) {
+  std::string json;
+  AppendJson(value, json);
+  return json;
 }
 
 std::string HintOnTemplate(std::string_view text) {
@@ -350,26 +337,20 @@ TextLines LinesOf(std::string_view text) {
   }
 }
 
-PlaceOf PlacesIn(const YamlValue& scalar, const TextLines& source) {
-  /// The start of a line of the text: a line of the file and the bytes before the start in it.
-  struct Beginning {
-    int line;
-    int bytes_before;
-  };
-  std::vector<std::optional<Beginning>> beginnings;
-  const SourceLocation& place = scalar.place;
-  const auto line_of_scalar = static_cast<std::size_t>(std::max(place.line, 1) - 1);
-  for (const std::string_view inner : LinesOf(scalar.text)) {
-    const std::size_t index = beginnings.size();
+PlaceOf PlacesIn(std::string_view text, const SourceLocation& place, const TextLines& source) {
+  // For each line of the text, its line in the file and the bytes before it there.
+  std::vector<std::optional<std::pair<int, int>>> beginnings;
+  for (const std::string_view inner : LinesOf(text)) {
+    const auto index = static_cast<int>(beginnings.size());
     beginnings.emplace_back();
     if (place.line < 1 || inner.empty()) continue;
     // A block scalar starts on the next line, any other after a quote or a flag on the same line.
-    const std::size_t in_block = line_of_scalar + 1 + index;
-    if (in_block < source.size() && source[in_block].ends_with(inner)) {
-      beginnings.back() = {static_cast<int>(in_block) + 1,
-                           static_cast<int>(source[in_block].size() - inner.size())};
-    } else if (index == 0 && line_of_scalar < source.size()) {
-      const std::string_view line = source[line_of_scalar];
+    const std::string_view in_block = LineAt(source, place.line + index);
+    if (in_block.ends_with(inner)) {
+      beginnings.back() = {place.line + index + 1,
+                           static_cast<int>(in_block.size() - inner.size())};
+    } else if (index == 0) {
+      const std::string_view line = LineAt(source, place.line - 1);
       const auto from =
           std::min(static_cast<std::size_t>(std::max(place.column - 1, 0)), line.size());
       const auto at = line.substr(from, kMaxFlag + inner.size()).find(inner);
@@ -381,8 +362,8 @@ PlaceOf PlacesIn(const YamlValue& scalar, const TextLines& source) {
   return [place, beginnings = std::move(beginnings)](int line, int column) {
     const auto index = static_cast<std::size_t>(line - 1);
     if (line < 1 || index >= beginnings.size() || !beginnings[index]) return place;
-    return SourceLocation{place.file, beginnings[index]->line,
-                          beginnings[index]->bytes_before + column};
+    const auto [line_in_file, before] = *beginnings[index];
+    return SourceLocation{place.file, line_in_file, before + column};
   };
 }
 

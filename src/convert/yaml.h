@@ -1,7 +1,11 @@
 #pragma once
 
+#include <yaml-cpp/yaml.h>
+
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,24 +18,52 @@ namespace patchbay {
 
 struct YamlEntry;
 
-/// A value of a YAML document and its location. Aliases are replaced by copies of their values.
-struct YamlValue {
-  enum class Kind { kNull, kScalar, kList, kMap };
+/// Maps a line and a column of a text, both from 1, to a location in the file that contains the
+/// text.
+using PlaceOf = std::function<SourceLocation(int line, int column)>;
 
-  Kind kind = Kind::kNull;
-  SourceLocation place;
-  std::string text = {};           ///< of a scalar
-  bool is_quoted = false;          ///< a scalar in quotes or a block scalar: always a string
-  std::vector<YamlValue> items;    ///< of a list
-  std::vector<YamlEntry> entries;  ///< of a map, in the order of the file
+/// A value of a YAML document: a node of yaml-cpp, and the location of its text. Copies refer to
+/// the same node, and so do all aliases of a value. A value that was not found is false; it is null
+/// and has no text, items and entries, so that lookups can be chained.
+class YamlValue {
+ public:
+  YamlValue() = default;
+  YamlValue(const YAML::Node& node, std::shared_ptr<const PlaceOf> place_of)
+      : node_(node), place_of_(std::move(place_of)) {}
+  YamlValue(const YamlValue&) = default;
+  /// The assignment of nodes would change the document.
+  YamlValue& operator=(const YamlValue& other) {
+    node_.reset(other.node_);
+    place_of_ = other.place_of_;
+    return *this;
+  }
+  ~YamlValue() = default;
 
-  bool IsList() const { return kind == Kind::kList; }
-  bool IsMap() const { return kind == Kind::kMap; }
-  bool IsScalar() const { return kind == Kind::kScalar; }
+  explicit operator bool() const { return place_of_ != nullptr; }
+  bool IsNull() const { return node_.IsNull(); }
+  bool IsScalar() const { return node_.IsScalar(); }
+  bool IsList() const { return node_.IsSequence(); }
+  bool IsMap() const { return node_.IsMap(); }
+  bool IsEmpty() const { return node_.Scalar().empty() && node_.size() == 0; }
+  bool IsSameAs(const YamlValue& other) const { return node_.is(other.node_); }
 
-  /// Returns the value of a key of a map, or null if there is none. Ignores the case of ASCII
-  /// letters, like Go (pkg.go.dev/encoding/json#Unmarshal). Returns the first of several matches.
-  const YamlValue* Find(std::string_view key) const;
+  const std::string& text() const { return node_.Scalar(); }  ///< of a scalar
+  /// Returns whether a scalar is in quotes or a block scalar, so that it is always a string.
+  bool is_quoted() const { return IsScalar() && node_.Tag() != "?"; }
+  /// Returns the value of a scalar such as `true` or `No`, without quotes.
+  std::optional<bool> AsBool() const;
+  SourceLocation place() const;
+  std::vector<YamlValue> items() const;  ///< of a list
+  /// The entries of a map, in the order of the file, and then those of its merge keys, "<<".
+  std::vector<YamlEntry> entries() const;
+
+  /// Returns the value of a key of a map. Ignores the case of ASCII letters, like Go
+  /// (pkg.go.dev/encoding/json#Unmarshal). Returns the first of several matches.
+  YamlValue Find(std::string_view key) const;
+
+ private:
+  YAML::Node node_;
+  std::shared_ptr<const PlaceOf> place_of_;
 };
 
 struct YamlEntry {
@@ -39,22 +71,22 @@ struct YamlEntry {
   YamlValue value;
 };
 
-/// Maps a line and a column of a text, both from 1, to a location in the file that contains the
-/// text.
-using PlaceOf = std::function<SourceLocation(int line, int column)>;
-
-/// The limits for all texts of one input together, with aliases expanded.
+/// The limits for all texts of one input together, in which a value counts each time an alias
+/// refers to it.
 struct YamlBudget {
   std::size_t values = 200'000;
-  std::size_t bytes = 16U << 20;  ///< of scalars, and of copies of them for containers
+  std::size_t bytes = 16U << 20;  ///< of scalars
 };
 
 /// Parses the documents of a text. JSON is accepted too, because it is a subset of YAML. The text
-/// may be any bytes. If it is not valid YAML, nested too deeply, or too large with its aliases
-/// expanded, adds a finding and returns no documents. Duplicate keys and keys that are not scalars
-/// are findings too. An alias that is a key can be directly followed by its colon. Does not throw.
-std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of,
-                                YamlBudget& budget, Findings& findings);
+/// may be any bytes. If it is not valid YAML, nested too deeply, has duplicate keys or keys that
+/// are not scalars, or exceeds the budget, adds findings and returns no documents. An alias that is
+/// a key can be directly followed by its colon. Does not throw.
+std::vector<YamlValue> ReadYaml(const std::string& text, PlaceOf place_of, YamlBudget& budget,
+                                Findings& findings);
+
+/// Returns a value as JSON on one line, which is valid YAML too.
+std::string ToJson(const YamlValue& value);
 
 /// Returns what to do about a template of Helm, "{{ … }}", or a substitution of Flux, "${…}", in a
 /// text whose value is therefore not known. Returns "" if it contains neither.
@@ -67,9 +99,9 @@ bool IsAmong(std::string_view word, std::span<const std::string_view> words);
 using TextLines = std::vector<std::string_view>;
 TextLines LinesOf(std::string_view text);
 
-/// Returns a function that maps locations in the text of a scalar to locations in the file, whose
-/// lines are `source`. If a location cannot be determined, as in folded text, the function returns
-/// the location of the scalar. The time depends on the size of the scalar, not of the file.
-PlaceOf PlacesIn(const YamlValue& scalar, const TextLines& source);
+/// Returns a function that maps locations in the text of a scalar at `place` to locations in the
+/// file, whose lines are `source`. If a location cannot be determined, as in folded text, the
+/// function returns `place`. The time depends on the size of the scalar, not of the file.
+PlaceOf PlacesIn(std::string_view text, const SourceLocation& place, const TextLines& source);
 
 }  // namespace patchbay

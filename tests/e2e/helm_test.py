@@ -481,6 +481,7 @@ class Chart(support.TestCase):
                  ("helmrelease-metrics.yaml", "example.com/tun", {}),
                  ("generic-daemonset.yaml", "squat.ai/capture", {}),
                  ("values-text.yaml", "devic.es/dri", {"pool": "media"}),
+                 ("values-without-image.yaml", "example.com/kvm", {"pool": "media"}),
                  ("smarter-values.yaml", "smarter-devices/snd", {}),
                  ("generic-config.yaml", "devices.example.com/modem", {}))
         for version, (name, resource, selector) in each(*cases):

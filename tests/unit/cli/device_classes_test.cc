@@ -15,7 +15,6 @@
 #include "cli_support.h"
 #include "config/load.h"
 #include "convert/yaml.h"
-#include "convert/yaml_json.h"
 #include "dra/device_name.h"
 #include "dra/slice_json.h"
 #include "dra/wanted_pool.h"

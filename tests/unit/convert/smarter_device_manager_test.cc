@@ -2,14 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
-#include "convert/names.h"
+#include "convert/listed_names.h"
 #include "convert_support.h"
 
 namespace patchbay {
 namespace {
 
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -64,24 +63,35 @@ TEST(SmarterDeviceManagerTest, LimitsTheNumberOfNames) {
   EXPECT_EQ(Smarter(equal).toml, "");
 }
 
-TEST(SmarterDeviceManagerTest, ExpandsNumbersAndNotesTheDifference) {
+TEST(SmarterDeviceManagerTest, WarnsThatOnlyNumbersOfOneDigitAreListed) {
   const auto outcome = Match("^ttyUSB[0-9]*$");
-  EXPECT_EQ(outcome.findings, "");
+  EXPECT_EQ(outcome.findings,
+            "1:16 warning of the numbers in these names, only 0 to 9 are listed\n");
   EXPECT_THAT(outcome.toml,
               AllOf(HasSubstr("ttyUSB0\""), HasSubstr("ttyUSB9\""),
-                    HasSubstr("# Difference: the names of resources are fixed in Patchbay")));
+                    HasSubstr("# Difference: of the numbers in these names, only 0 to 9")));
 }
 
 TEST(SmarterDeviceManagerTest, WarnsIfTheExpressionMatchesMoreNames) {
-  for (const char* regex : {"^vcsm.*$", "vcsm", "^vcsm", "vcsm$"}) {
+  for (const char* regex : {"vcsm", "^vcsm", "vcsm$"}) {
     const auto outcome = Match(regex);
-    EXPECT_THAT(outcome.findings, StartsWith("1:16 warning this expression matches more names"))
+    EXPECT_THAT(outcome.findings, StartsWith("1:16 warning the expression matches more names"))
         << regex;
-    EXPECT_THAT(outcome.toml, HasSubstr("name = \"smarter-devices/vcsm\"")) << regex;
+    EXPECT_THAT(outcome.toml, HasSubstr("path = \"/dev/vcsm\"")) << regex;
   }
-  EXPECT_THAT(
-      Match(".*").findings,
-      StartsWith("1:16 error smarter-device-manager creates a resource for each matching name in"));
+}
+
+TEST(SmarterDeviceManagerTest, AnExpressionWithAWildcardBecomesAGlob) {
+  for (const char* regex : {"^ttyUSB.*$", "^ttyUSB.*"}) {
+    const auto outcome = Match(regex);
+    EXPECT_EQ(outcome.findings,
+              "1:16 warning names with the same beginning become the devices of one resource\n");
+    EXPECT_THAT(outcome.toml, AllOf(HasSubstr("name = \"smarter-devices/ttyUSB\""),
+                                    HasSubstr("path = \"/dev/ttyUSB*\"")));
+  }
+  EXPECT_THAT(Match(".*").findings,
+              StartsWith("1:16 error smarter-device-manager creates a resource for each matching "
+                         "name in /dev, and this expression does not show these names"));
 }
 
 /// smarter-device-manager serves every disk, so the conversion does, too.
@@ -189,41 +199,45 @@ TEST(SmarterDeviceManagerTest, AcceptsHelmChartValues) {
               AllOf(HasSubstr("smarter-devices/snd\""), HasSubstr("replicas = 20")));
 }
 
-TEST(NamesTest, ExpandsRegularExpressions) {
+TEST(ListedNamesTest, ListsTheNamesThatAnExpressionMatches) {
   const auto names = [](const std::string& regex) {
-    const auto written = ListNamesOf(regex);
-    return written ? written->names : std::vector<std::string>{written.error().message};
+    std::string joined;
+    const auto listed = ListNames(regex);
+    if (!listed) return std::string("none");
+    for (const ListedName& name : listed->names) {
+      joined += name.name + (name.glob.empty() ? "" : "=" + name.glob) + " ";
+    }
+    return joined;
   };
-  EXPECT_THAT(names("^a$"), ElementsAre("a"));
-  EXPECT_THAT(names("a(b|c)?"), ElementsAre("a", "ab", "ac"));
-  EXPECT_THAT(names("[ab-]x{2}"), ElementsAre("-xx", "axx", "bxx"));
-  EXPECT_THAT(names("x{1,3}"), ElementsAre("x", "xx", "xxx"));
-  EXPECT_THAT(names("a\\.b\\-c"), ElementsAre("a.b-c"));
-  EXPECT_THAT(names("(?:a|a)"), ElementsAre("a"));
-  EXPECT_THAT(names("[]a]"), ElementsAre("]", "a"));
+  EXPECT_EQ(names("^a$"), "a ");
+  EXPECT_EQ(names("a(b|c|)"), "a ab ac ");
+  EXPECT_EQ(names("[ab-]x[3-5]"), "-x3 -x4 -x5 ax3 ax4 ax5 bx3 bx4 bx5 ");
+  EXPECT_EQ(names("a\\.b\\-c,{d"), "none");
+  EXPECT_EQ(names("a\\.b\\-c,d\\{"), "a.b-c,d{ ");
+  EXPECT_EQ(names("(?:a|a)|[,{]"), ", a { ");
+  EXPECT_EQ(names("[]a]"), "] a ");
+  EXPECT_EQ(names("net/(tun|tap[01])"), "net/tap0 net/tap1 net/tun ");
+  EXPECT_EQ(names("a\\d+"), "a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 ");
+  EXPECT_EQ(names("^a.*$|^b-.+c$"), "a=/dev/a* b=/dev/b-?*c ");
   for (const std::string regex :
-       {"[a",     "(a",    "a)",    "a\\",        "*a",   "x{",          "x{2",
-        "x{3,1}", "x{99}", "(?i)a", "(?P<n>a)",   "\\pL", "[[:alpha:]]", "",
-        ".",      "[^a]",  "a|.+",  "[a-z][a-z]", "^$",   "\\d\\d\\d"}) {
-    EXPECT_FALSE(ListNamesOf(regex)) << regex;
+       {"a*", "a+", "a?", "a{2}", "(a|b)*", "(?i)a", "(?P<n>a)", "\\pL", "[[:alpha:]]", "[\\d]",
+        "[^a]", "", "^$", ".", "a|.+", "[a-z][a-z][a-z]", "a[0-9]+.*", "\\.\\./a", "[\xc3\xa9]"}) {
+    EXPECT_EQ(names(regex), "none") << regex;
   }
-  EXPECT_FALSE(ListNamesOf(std::string(100'000, '(')));
-  EXPECT_FALSE(ListNamesOf(std::string(1000, '(') + "a{16}" + std::string(1000, ')')));
-  std::string bomb = "a";
-  for (int i = 0; i < 15; ++i) bomb = "(" + bomb + "){16}";
-  EXPECT_FALSE(ListNamesOf(bomb));
+  EXPECT_FALSE(ListNames(std::string(100'000, '(') + std::string(100'000, ')')));
 }
 
-TEST(NamesTest, DetectsAnchorsNumbersAndOpenRepetition) {
-  EXPECT_TRUE(ListNamesOf("^a$")->is_anchored);
-  EXPECT_FALSE(ListNamesOf("^a$|^b$")->is_anchored);
-  EXPECT_FALSE(ListNamesOf("^a")->is_anchored);
-  EXPECT_TRUE(ListNamesOf("^a[0-9]+$")->has_numbers);
-  EXPECT_TRUE(ListNamesOf("^a\\d*$")->has_numbers);
-  EXPECT_FALSE(ListNamesOf("^a[0-9]$")->has_numbers);
-  EXPECT_TRUE(ListNamesOf("^ab+$")->is_open);
-  EXPECT_TRUE(ListNamesOf("^a.*$")->is_open);
-  EXPECT_FALSE(ListNamesOf("^a[0-9]+$")->is_open);
+TEST(ListedNamesTest, DetectsAnchorsAndNumbers) {
+  for (const char* regex : {"^a$", "^(a|b)$", "^a.*"}) {
+    EXPECT_TRUE(ListNames(regex)->is_anchored) << regex;
+  }
+  for (const char* regex : {"^a$|^b$", "^a", "a$", "^a\\$", ".*a$"}) {
+    const auto listed = ListNames(regex);
+    EXPECT_FALSE(listed && listed->is_anchored) << regex;
+  }
+  EXPECT_TRUE(ListNames("^a[0-9]+$")->has_numbers);
+  EXPECT_TRUE(ListNames("^a\\d*$")->has_numbers);
+  EXPECT_FALSE(ListNames("^a[0-9]$")->has_numbers);
 }
 
 }  // namespace

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "convert/generic_group.h"
+#include "convert/group_plan.h"
+#include "convert/toml_writer.h"
+
+namespace patchbay {
+
+/// The converted groups of a device, which become one resource.
+using PlannedGroups = std::vector<std::pair<GenericGroup, GroupPlan>>;
+
+/// Adds a group to those of a resource. Returns false, with a finding, if it does not fit with the
+/// first one.
+bool AddGroup(GenericGroup group, GroupPlan plan, PlannedGroups& groups, Findings& findings);
+
+/// Returns the resource of at least one group.
+NewResource ResourceOf(std::string name, Notes notes, PlannedGroups groups);
+
+}  // namespace patchbay
