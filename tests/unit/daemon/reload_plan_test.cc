@@ -70,7 +70,8 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
       {"list on_unhealthy", [](S& s) { s.on_unhealthy = OnUnhealthy::kEvict; }},
       {"list forget_after", [](S& s) { s.forget_after = seconds(1); }},
       {"response env_separator", [](S& s) { s.env_separator = ";"; }},
-      {"internal on_nodes", [](S& s) { s.on_nodes.only.push_back(NamePattern::Compile("*").value()); }},
+      {"internal on_nodes",
+       [](S& s) { s.on_nodes.only.push_back(NamePattern::Compile("*").value()); }},
       {"list match", [](S& s) { s.matches[0].id = Text("{name}"); }},
       {"list match",
        [](S& s) {
