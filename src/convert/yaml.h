@@ -32,9 +32,9 @@ class YamlValue {
       : node_(node), place_of_(std::move(place_of)) {}
   YamlValue(const YamlValue&) = default;
   /// The assignment of nodes would change the document.
-  YamlValue& operator=(const YamlValue& other) {
+  YamlValue& operator=(YamlValue other) {
     node_.reset(other.node_);
-    place_of_ = other.place_of_;
+    place_of_ = std::move(other.place_of_);
     return *this;
   }
   ~YamlValue() = default;
