@@ -83,7 +83,7 @@ std::vector<NamePattern> CompileNames(const Section& section, std::string_view k
                                       const SysfsName* kind = nullptr) {
   std::vector<NamePattern> patterns;
   for (const Text& text : section.GetTexts(key)) {
-    auto compiled = CompileNamePattern(text, budget, reporter);
+    auto compiled = CompileNamePatterns(text, budget, reporter);
     if (!compiled) continue;
     for (NamePattern& pattern : *compiled) {
       if (kind != nullptr) CheckName(text, pattern, *kind, reporter);
@@ -132,7 +132,7 @@ UdevPattern::Values CompileValues(const Section& udev, std::string_view key, Pat
                                   Reporter& reporter) {
   UdevPattern::Values values;
   for (const auto& [name, text] : udev.GetPairs(key)) {
-    auto patterns = CompileNamePattern(text, budget, reporter);
+    auto patterns = CompileNamePatterns(text, budget, reporter);
     if (!patterns) continue;
     if (values.empty() || values.back().first != name.value) {
       values.emplace_back(name.value, std::vector<NamePattern>());

@@ -93,8 +93,8 @@ std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, Pat
   return globs;
 }
 
-std::optional<std::vector<NamePattern>> CompileNamePattern(const Text& text, PatternBudget& budget,
-                                                           Reporter& reporter) {
+std::optional<std::vector<NamePattern>> CompileNamePatterns(const Text& text, PatternBudget& budget,
+                                                            Reporter& reporter) {
   auto patterns = CompileAlternatives(text.value);
   if (!patterns) {
     reporter.Report(Code::kBadPattern, text.At(patterns.error().offset), patterns.error().message,

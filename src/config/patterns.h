@@ -19,12 +19,13 @@ struct PatternBudget {
   std::size_t bytes = std::size_t{48} << 20;
 };
 
-/// Compile the globs of a list, a pattern for one name, a regular expression for paths, and one for
-/// other texts. Report what is invalid, or more than the budget has, and return none then.
+/// Compile the globs of a list, the alternatives of a pattern for names, a regular expression for
+/// paths, and one for other texts. Report what is invalid, or more than the budget has, and return
+/// none then.
 std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, PatternBudget& budget,
                                               Reporter& reporter);
-std::optional<std::vector<NamePattern>> CompileNamePattern(const Text& text, PatternBudget& budget,
-                                                           Reporter& reporter);
+std::optional<std::vector<NamePattern>> CompileNamePatterns(const Text& text, PatternBudget& budget,
+                                                            Reporter& reporter);
 std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter);
 std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& budget,
                                               Reporter& reporter);

@@ -163,7 +163,7 @@ void CompileOnNodes(const Section& resource, PatternBudget& budget, Reporter& re
       name.value.erase(0, 1);
       if (name.inset >= 0) ++name.inset;
     }
-    auto patterns = CompileNamePattern(name, budget, reporter);
+    auto patterns = CompileNamePatterns(name, budget, reporter);
     if (!patterns) continue;
     CheckNodeName(text, *patterns, reporter);
     std::ranges::move(*patterns,

@@ -7,8 +7,8 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
-#include "config/usual_directories.h"
 #include "convert/patterns.h"
+#include "convert/usual_directories.h"
 #include "convert/yaml.h"
 
 namespace patchbay {

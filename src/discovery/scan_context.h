@@ -173,7 +173,7 @@ class ScanContext {
       watched_links_;  ///< paths that may contain links and are watched already
   std::pair<std::string, std::string> last_directory_;  ///< as requested, and resolved
   std::size_t unreadable_ = 0;
-  std::size_t unreadable_before_ = 0;  ///< at the begin of the match
+  std::size_t unreadable_before_ = 0;  ///< at the beginning of the match
   bool is_over_budget_ = false;
 };
 

@@ -1,7 +1,7 @@
 // A glob is compiled in three steps: braces are expanded into alternatives, each alternative is
-// split into components, and each component becomes a NamePattern or "**".
-// Matching simulates a nondeterministic automaton over the components, so that its time is linear
-// in the path for any number of "**".
+// split into components, and each component becomes a NamePattern or "**". Matching simulates a
+// nondeterministic automaton over the components, so that its time is linear in the path for any
+// number of "**".
 
 #include "model/glob.h"
 
