@@ -98,6 +98,7 @@ TEST_P(Reloading, LeavesUnchangedResourcesUntouched) {
   Begin();
   const std::string scans =
       Format("patchbay_discovery_scans_total{{resource=\"{}\"}}", kSerialName);
+  ASSERT_TRUE(daemon_->AwaitMetricAtLeast(scans, 2)) << "the second one follows the watches";
   const double scans_before = daemon_->Metric(scans);
   Reload(Camera() + Serial());
   Reload(Serial() + Camera());

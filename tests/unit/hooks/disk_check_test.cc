@@ -232,11 +232,21 @@ class HangingDiskTest : public DiskCheckTest {
     node_.path = node_.real_path = tree_.path("hanging/disk");
     node_.type = FileType::kBlock;
   }
+  /// The thread that hung closes its descriptors, which another test of this process would count.
+  void TearDown() override {
+    hanging_.End();
+    const auto deadline = steady_clock::now() + seconds(60);
+    while (test::ThreadsOf(getpid()) > threads_ && steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(test::ThreadsOf(getpid()), threads_);
+  }
   std::string Directory() {
     tree_.Dir("hanging");
     return tree_.path("hanging");
   }
 
+  const std::size_t threads_ = test::ThreadsOf(getpid());
   DeviceNode node_;
   test::HangingMount hanging_{Directory()};
 };
