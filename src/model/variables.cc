@@ -75,6 +75,12 @@ constexpr Builtin kBuiltins[] = {
      }},
 };
 
+const std::string* FindValue(const NamedValues& values, std::string_view name) {
+  const auto found =
+      std::ranges::find_if(values, [&](const auto& value) { return value.first == name; });
+  return found == values.end() ? nullptr : &found->second;
+}
+
 }  // namespace
 
 std::vector<Variable> SuppliedBy(const MatchSpec& match) {
@@ -146,10 +152,13 @@ std::optional<VariableValue> Variables::Lookup(std::string_view name) const {
       {device != nullptr ? &device->values : nullptr, Origin::kDevice},
   };
   for (const auto& [values, origin] : sources) {
-    if (values == nullptr) continue;
-    for (const auto& [key, value] : *values) {
-      if (key == name) return VariableValue{value, origin};
-    }
+    const std::string* value = values == nullptr ? nullptr : FindValue(*values, name);
+    if (value != nullptr) return VariableValue{*value, origin};
+  }
+  if (device == nullptr) return std::nullopt;
+  for (const DeviceNode& other : device->nodes) {
+    const std::string* value = FindValue(other.values, name);
+    if (value != nullptr) return VariableValue{*value, Origin::kDevice};
   }
   return std::nullopt;
 }

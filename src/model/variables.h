@@ -71,8 +71,8 @@ struct Variables {
   std::int64_t replica = 0;
 
   /// Returns the value of `name`, or nothing if this device has none. Built-in variables have
-  /// precedence, then come the captures of the node, the values of the node, and the values of the
-  /// device.
+  /// precedence, then come the captures of the node, the values of the node, those of the device,
+  /// and those of its other nodes, in their order.
   std::optional<VariableValue> Lookup(std::string_view name) const;
   /// Returns the value of Lookup without its origin.
   std::optional<FormatValue> Find(std::string_view name) const;

@@ -56,6 +56,21 @@ TEST(Variables, FindEveryName) {
   for (const auto& [name, value] : cases) EXPECT_EQ(Text(seen.variables.Find(name)), value) << name;
 }
 
+/// The serial number of a drive is a property of its block node, and not of its generic one.
+TEST(Variables, HaveTheValuesOfOtherNodesForWhatTheirNodeLacks) {
+  Device device{"1:0:0:0", std::vector<DeviceNode>(2), {{"driver", "of the device"}}};
+  device.nodes[0].values = {{"driver", "sr"}};
+  device.nodes[0].captures = {{"kind", "sg"}};
+  device.nodes[1].values = {{"driver", "other"}, {"ID_SERIAL", "K1"}};
+  device.nodes[1].captures = {{"kind", "sr"}, {"number", "0"}};
+  const Variables variables = VariablesOf(device);
+  EXPECT_EQ(Text(variables.Find("ID_SERIAL")), "K1");
+  EXPECT_EQ(variables.Lookup("ID_SERIAL")->origin, Origin::kDevice);
+  EXPECT_EQ(Text(variables.Find("driver")), "sr");
+  EXPECT_EQ(Text(variables.Find("kind")), "sg");
+  EXPECT_EQ(Text(variables.Find("number")), "nothing") << "a part of the path of another node";
+}
+
 TEST(Variables, OmitNodeVariablesWithoutNodes) {
   Seen seen;
   seen.variables.node = nullptr;
