@@ -250,7 +250,7 @@ constexpr KeyInfo kKeys[] = {
          .excludes = kType,
          .hint = kOnlyDeviceNodes}),
     Key("resource.match", "not", kTable,
-        "conditions; devices that meet all of them are not matched",
+        "devices that meet its conditions of usb, of pci or of udev are excluded",
         {.table = "resource.match.not", .example = R"({"usb_port": "1-2"})", .non_empty = true}),
     Key("resource.match", "command", kStrings,
         "source: a program and its arguments, run without a shell; devices are its output",

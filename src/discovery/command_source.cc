@@ -30,14 +30,16 @@ void AddEntry(const CommandEntry& entry, ScanContext& scan) {
   Device device;
   device.values = entry.vars;
   device.numa_node = entry.numa_node;
+  std::string excluded;
   for (const std::string& path : entry.paths) {
-    auto node = scan.NodeAt(path, nullptr, {});
+    auto node = scan.NodeAt(path, nullptr, {}, &excluded);
     if (!node) {
       return scan.Reject(entry.id, RejectReason::kIncomplete,
                          Format("{} does not exist or does not match", path));
     }
     device.nodes.push_back(std::move(*node));
   }
+  if (!excluded.empty()) return scan.AddExcluded(std::move(device), entry.id, std::move(excluded));
   scan.AddCandidate(std::move(device), entry.id, "", entry.unhealthy);
 }
 

@@ -83,12 +83,19 @@ Unmatched WrongName(std::string_view what, const std::string& name,
   return Mismatch{Format("its {} is {}, not {}", what, name, Texts(patterns))};
 }
 
+/// Returns whether a pattern matches the value of an attribute. As in udev rules, the spaces with
+/// which devices fill a field, such as the model of a disk, need not be in the pattern.
+bool MatchesAttribute(const std::vector<NamePattern>& patterns, const std::string& value) {
+  return MatchesAny(patterns, value) ||
+         MatchesAny(patterns, value.substr(0, value.find_last_not_of(' ') + 1));
+}
+
 Unmatched WrongSerial(const std::vector<NamePattern>& serials, const SysfsDevice& device,
                       const Sysfs& sysfs) {
   if (serials.empty()) return std::nullopt;
   const auto serial = sysfs.Attribute(device.path, "serial");
   if (!serial) return Unreadable(serial.error(), "it has no serial number");
-  if (MatchesAny(serials, *serial)) return std::nullopt;
+  if (MatchesAttribute(serials, *serial)) return std::nullopt;
   return Mismatch{Format("its serial number is \"{}\", not {}", *serial, Texts(serials))};
 }
 
@@ -113,7 +120,7 @@ Unmatched WrongProperty(const UdevPattern& udev, const SysfsDevice& device, cons
 bool HasAttributes(const UdevPattern& udev, const SysfsDevice& device, const Sysfs& sysfs) {
   return std::all_of(udev.attributes.begin(), udev.attributes.end(), [&](const auto& attribute) {
     const auto value = sysfs.Attribute(device.path, attribute.first);
-    return value && MatchesAny(attribute.second, *value);
+    return value && MatchesAttribute(attribute.second, *value);
   });
 }
 
@@ -129,7 +136,7 @@ Mismatch MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
       if (!value && value.error().kind != ErrorKind::kNotFound)
         return {value.error().message, true};
       if (!value) continue;
-      met = met || MatchesAny(patterns, *value);
+      met = met || MatchesAttribute(patterns, *value);
       if (seen.empty()) seen = *value;
     }
     if (met) continue;
@@ -139,6 +146,13 @@ Mismatch MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
     return {Format("its attribute {} is \"{}\", not {}", name, seen, Texts(patterns))};
   }
   return {"its attributes match, but not all of one device"};
+}
+
+template <class Use>
+void ForEachPattern(const HardwarePatterns& patterns, Use use) {
+  if (patterns.usb) use(*patterns.usb);
+  if (patterns.pci) use(*patterns.pci);
+  if (patterns.udev) use(*patterns.udev);
 }
 
 }  // namespace
@@ -186,33 +200,45 @@ std::optional<Mismatch> FirstMismatch(const UdevPattern& udev, const DeviceAnces
 std::optional<Mismatch> FirstMismatch(const HardwarePatterns& conditions,
                                       const DeviceAncestry& device, const Sysfs& sysfs) {
   Unmatched mismatch;
-  // A value that was read has precedence over one that cannot be read.
-  const auto check = [&](const auto& pattern) {
-    if (!pattern || (mismatch && !mismatch->is_unreadable)) return;
-    if (auto one = FirstMismatch(*pattern, device, sysfs)) mismatch = std::move(one);
-  };
-  check(conditions.usb);
-  check(conditions.pci);
-  check(conditions.udev);
+  ForEachPattern(conditions, [&](const auto& pattern) {
+    // A value that was read has precedence over one that cannot be read.
+    if (mismatch && !mismatch->is_unreadable) return;
+    if (auto one = FirstMismatch(pattern, device, sysfs)) mismatch = std::move(one);
+  });
   return mismatch;
 }
 
-std::optional<std::string> WhyNotMet(const MatchSpec& match, const DeviceAncestry& device,
-                                     const Sysfs& sysfs) {
-  if (auto mismatch = FirstMismatch(match.conditions, device, sysfs))
-    return std::move(mismatch->why);
-  if (match.negated.empty()) return std::nullopt;
-  const auto not_mismatch = FirstMismatch(match.negated, device, sysfs);
-  if (!not_mismatch) return "it meets the conditions of \"not\"";
-  if (!not_mismatch->is_unreadable) return std::nullopt;
-  return Format("the conditions of \"not\" cannot be checked: {}", not_mismatch->why);
+std::optional<Unselected> WhyUnselected(const MatchSpec& match, const DeviceAncestry& device,
+                                        const Sysfs& sysfs) {
+  if (auto mismatch = FirstMismatch(match.conditions, device, sysfs)) {
+    return Unselected{std::move(mismatch->why)};
+  }
+  std::optional<Unselected> negated;
+  ForEachPattern(match.negated, [&](const auto& pattern) {
+    const auto mismatch = FirstMismatch(pattern, device, sysfs);
+    if (!mismatch) {
+      negated = Unselected{"it meets the conditions of \"not\"", true};
+    } else if (mismatch->is_unreadable && !negated) {
+      negated = Unselected{Format("the conditions of \"not\" cannot be checked: {}", mismatch->why),
+                           true};
+    }
+  });
+  return negated;
 }
 
 std::string WhyNotCompared(const MatchSpec& match, const DeviceAncestry& device,
                            const Sysfs& sysfs) {
-  if (match.negated.empty()) return "";
-  const auto mismatch = FirstMismatch(match.negated, device, sysfs);
-  return mismatch && mismatch->is_missing ? mismatch->why : "";
+  std::string why;
+  bool has_compared = false;
+  ForEachPattern(match.negated, [&](const auto& pattern) {
+    const auto mismatch = FirstMismatch(pattern, device, sysfs);
+    if (mismatch && mismatch->is_missing) {
+      why = mismatch->why;
+    } else {
+      has_compared = true;
+    }
+  });
+  return has_compared ? "" : why;
 }
 
 bool IsOfOtherKind(const UsbPattern& usb, const DeviceAncestry& device, const Sysfs& sysfs) {

@@ -28,13 +28,19 @@ std::optional<Mismatch> FirstMismatch(const UdevPattern& udev, const DeviceAnces
 std::optional<Mismatch> FirstMismatch(const HardwarePatterns& conditions,
                                       const DeviceAncestry& device, const Sysfs& sysfs);
 
-/// Returns why the device does not meet the conditions of the match, or meets those of its `not`.
-/// A device for which `not` cannot be checked is excluded.
-std::optional<std::string> WhyNotMet(const MatchSpec& match, const DeviceAncestry& device,
-                                     const Sysfs& sysfs);
+/// Why a sysfs device is not selected by the conditions of a match.
+struct Unselected {
+  std::string why;          ///< for an administrator
+  bool is_negated = false;  ///< whether it is because of `not`, which excludes whole devices
+};
+
+/// Returns why the device does not meet the conditions of the match, or meets the USB, PCI or udev
+/// conditions of its `not`. A device for which `not` cannot be checked is excluded.
+std::optional<Unselected> WhyUnselected(const MatchSpec& match, const DeviceAncestry& device,
+                                        const Sysfs& sysfs);
 
 /// Returns why `not` of the match compared nothing, because the device lacks what it compares; ""
-/// otherwise. The device passed WhyNotMet.
+/// otherwise. The device passed WhyUnselected.
 std::string WhyNotCompared(const MatchSpec& match, const DeviceAncestry& device,
                            const Sysfs& sysfs);
 

@@ -188,8 +188,10 @@ void RejectSharedNodes(std::vector<Candidate>& found, const ScanRequest& request
     rejected[i] = true;
     const Device& owner = *found[by_node.at(KeyOf(*shared))].device;
     if (IsSameDevice(owner, *found[i].device)) {
-      scan.report().Drop(shared->path, DropReason::kFoundBefore,
-                         Format("it is another path of the device \"{}\"", owner.id));
+      scan.report().Drop({{"", {shared->path}},
+                          DropReason::kFoundBefore,
+                          Format("it is another path of the device \"{}\"", owner.id)},
+                         found[i].device->match);
     } else {
       scan.RejectCandidate(found[i], RejectReason::kDuplicateNode,
                            Format("the device \"{}\" has a node of the device \"{}\"",

@@ -87,6 +87,7 @@ void ScanMatches(const ResourceSpec& spec, ScanContext& scan) {
     std::visit([&](const auto& source) { ScanSource(source, scan); }, spec.matches[i].source);
     scan.EndMatch();
   }
+  RemoveExcludedGroups(spec, scan);
 }
 
 /// The nodes of exclusive resources.

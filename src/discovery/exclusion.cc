@@ -26,11 +26,18 @@ std::string_view LiteralBeginning(std::string_view pattern) {
   return pattern.substr(0, pattern.find_first_of("\\*?[]{}.+()|^$"));
 }
 
+bool HasWildcard(const Glob& glob) {
+  return std::ranges::any_of(glob.alternatives(), [](const Glob::Components& alternative) {
+    return std::ranges::any_of(alternative, [](const Glob::Component& component) {
+      return component.any_depth || !component.name.literal();
+    });
+  });
+}
+
 /// Returns whether the glob begins no more narrowly than one of the match, so that it is a filter
-/// for what that finds. A glob for one path is none.
-bool OnlyFilters(const Glob& glob, const MatchSpec& match) {
+/// for what that finds.
+bool BeginsLike(const MatchSpec& match, const Glob& glob) {
   const std::string_view beginning = LiteralBeginning(glob.text());
-  if (beginning.size() == glob.text().size()) return false;
   const auto begins = [&](std::string_view found) {
     return LiteralBeginning(found).starts_with(beginning);
   };
@@ -49,7 +56,9 @@ Exclusion Exclusion::Of(const MatchSpec& match, ScanContext& scan) {
   scan.report().SetMuted(true);  // these directories are not searched for devices
   for (const Glob& glob : match.exclude) {
     const std::size_t index = exclusion.patterns_.size();
-    Pattern& pattern = exclusion.patterns_.emplace_back(Pattern{glob, OnlyFilters(glob, match)});
+    const bool has_wildcard = HasWildcard(glob);
+    Pattern& pattern = exclusion.patterns_.emplace_back(
+        Pattern{glob, has_wildcard, has_wildcard && BeginsLike(match, glob)});
     bool is_undecided = false;
     const auto follow = [&](const std::string& path, const HostEntry* entry) {
       const auto node = scan.Follow(path, entry);
@@ -85,22 +94,39 @@ std::optional<std::string> Exclusion::OfName(const std::string& path) {
   return "it is excluded by " + pattern->glob.text();
 }
 
-std::optional<std::string> Exclusion::OfNode(const std::string& path,
-                                             const std::string& real_path) {
-  if (empty()) return std::nullopt;
-  if (auto why = OfName(path)) return why;
-  if (const Pattern* pattern = FirstMatch(real_path)) {
-    return Format("it is a link to {}, which is excluded by {}", real_path, pattern->glob.text());
+/// A pattern for the kernel's names, such as /dev/dri/card*, describes a kind of node.
+bool Exclusion::NamesDevice(const Pattern& pattern, bool by_link) {
+  return !pattern.only_filters && (by_link || !pattern.has_wildcard);
+}
+
+std::optional<Excluded> Exclusion::OfNode(const std::string& path, const std::string& real_path) {
+  std::optional<Excluded> excluded;
+  for (Pattern& pattern : patterns_) {
+    const bool is_real = pattern.glob.Matches(real_path), is_path = pattern.glob.Matches(path);
+    if (!is_real && !is_path) continue;
+    pattern.is_used = true;
+    const bool names_device = NamesDevice(pattern, !is_real);
+    if (excluded && !names_device) continue;
+    const std::string& glob = pattern.glob.text();
+    excluded = {is_path ? "it is excluded by " + glob
+                        : Format("it is a link to {}, which is excluded by {}", real_path, glob),
+                names_device};
+    if (names_device) return excluded;
   }
-  const auto link = links_.find(real_path);
-  if (link == links_.end()) {
-    if (undecided_.empty()) return std::nullopt;
-    return Format("{}, which may exclude it, cannot be looked up now", undecided_);
+  const auto [begin, end] = links_.equal_range(real_path);
+  for (auto link = begin; link != end; ++link) {
+    const Pattern& pattern = patterns_[link->second.pattern];
+    const bool names_device = NamesDevice(pattern, true);
+    if (excluded && !names_device) continue;
+    const std::string &name = link->second.path, &glob = pattern.glob.text();
+    excluded = {name == glob
+                    ? Format("it is excluded by {}, a link to the same node", glob)
+                    : Format("it is excluded by {}, as {} is a link to the same node", glob, name),
+                names_device};
+    if (names_device) return excluded;
   }
-  const std::string& name = link->second.path;
-  const std::string& glob = patterns_[link->second.pattern].glob.text();
-  if (name == glob) return Format("it is excluded by {}, a link to the same node", glob);
-  return Format("it is excluded by {}, as {} is a link to the same node", glob, name);
+  if (undecided_.empty()) return excluded;
+  return Excluded{Format("{}, which may exclude it, cannot be looked up now", undecided_), true};
 }
 
 std::optional<std::string> Exclusion::OfPartition(const std::string& path,

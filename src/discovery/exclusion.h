@@ -13,12 +13,19 @@ namespace patchbay {
 struct MatchSpec;
 class ScanContext;
 
+/// Why a node is excluded.
+struct Excluded {
+  std::string why;           ///< for an administrator: "it is excluded by /dev/snd/controlC1"
+  bool with_device = false;  ///< whether the device that it belongs to is excluded too
+};
+
 /// The `exclude` of one match in one scan. A glob excludes a node by its matched path, by its path
 /// without links, and by every link to it that exists on the host or that udev requested for it.
 /// For example, "/dev/disk/by-id/nvme-SYSTEM" excludes /dev/nvme0n1 and all other links to it. A
-/// partition that is excluded excludes its disk. The directories of links that do not exist yet are
-/// watched. While a glob cannot be evaluated, every node is excluded, so that an excluded node is
-/// never advertised.
+/// partition that is excluded excludes its disk. A glob that names a device, because it has no
+/// wildcard or matches a link, excludes the device with all its nodes; a pattern for the kernel's
+/// names leaves out nodes. The directories of links that do not exist yet are watched. While a glob
+/// cannot be evaluated, every node is excluded, so that an excluded node is never advertised.
 ///
 /// A value; belongs to the thread of its scan.
 class Exclusion {
@@ -32,11 +39,11 @@ class Exclusion {
   /// Returns why the matched path is excluded, or nothing.
   std::optional<std::string> OfName(const std::string& path);
   /// Returns why the node that `path` resolves to is excluded, and by which link, or nothing.
-  std::optional<std::string> OfNode(const std::string& path, const std::string& real_path);
+  std::optional<Excluded> OfNode(const std::string& path, const std::string& real_path);
   /// Returns why a partition, the node `path` with the links that udev requested for it, excludes
-  /// its disk, or nothing. A glob that begins no more narrowly than that of the match does not:
-  /// with
-  /// "/dev/disk/by-id/ata-*", the glob "/dev/disk/by-id/*-part*" only leaves out the partitions.
+  /// its disk, or nothing. A glob with a wildcard that begins no more narrowly than that of the
+  /// match does not: with "/dev/disk/by-id/ata-*", the glob "/dev/disk/by-id/*-part*" only leaves
+  /// out the partitions.
   std::optional<std::string> OfPartition(const std::string& path,
                                          std::span<const std::string> links);
 
@@ -47,13 +54,15 @@ class Exclusion {
  private:
   struct Pattern {
     Glob glob;
-    bool only_filters = false;  ///< see OfPartition
+    bool has_wildcard;
+    bool only_filters;  ///< see OfPartition
     bool is_used = false;
   };
   struct Link {
     std::string path;  ///< as the glob matched it
     std::size_t pattern;
   };
+  static bool NamesDevice(const Pattern& pattern, bool by_link);
   Pattern* FirstMatch(const std::string& path, bool for_disk = false);
 
   std::vector<Pattern> patterns_;

@@ -1,8 +1,8 @@
 #include "discovery/grouping.h"
 
 #include <algorithm>
+#include <compare>
 #include <map>
-#include <tuple>
 
 #include "base/format.h"
 #include "model/variables.h"
@@ -10,26 +10,42 @@
 namespace patchbay {
 namespace {
 
-/// Returns the value that selects the group of a candidate, as text.
-std::optional<std::string> GroupValue(const Candidate& candidate, const std::string& variable) {
-  const auto value = VariablesOf(*candidate.device).Find(variable);
+/// The group that a candidate belongs to.
+struct GroupKey {
+  std::size_t match;
+  std::string value;  ///< of the variable in group_by, as text
+  /// The place of a device whose value can be that of another device too: the USB port if the value
+  /// is text from a device, and the path of the parent if it is the name of the parent. Nodes in
+  /// different places do not become one group: they stay devices with the same ID.
+  std::string place;
+
+  auto operator<=>(const GroupKey&) const = default;
+};
+
+std::optional<std::string> ValueOf(const Device& device, const std::string& variable) {
+  const auto value = VariablesOf(device).Find(variable);
   if (!value) return std::nullopt;
   return std::visit([](const auto& v) { return Format("{}", v); }, *value);
 }
 
-/// Returns the place of a candidate whose value can be that of another device too: the USB port if
-/// the value is text from a device, and the path of the parent if it is the name of the parent.
-/// Nodes in different places do not become one group: they stay devices with the same ID.
-std::string PlaceOfChooser(const Candidate& candidate, const std::string& variable) {
+std::string PlaceOfChooser(const Device& device, const std::string& variable) {
   if (variable == "pci_address" || variable == "pci_slot") return "";
-  const auto value = VariablesOf(*candidate.device).Lookup(variable);
+  const auto value = VariablesOf(device).Lookup(variable);
   if (!value || value->origin != Origin::kDevice) return "";
   if (variable == "parent") {
-    const std::string path = GroupValue(candidate, "DEVPATH").value_or("");
-    const std::string name = GroupValue(candidate, variable).value_or("");
+    const std::string path = ValueOf(device, "DEVPATH").value_or("");
+    const std::string name = ValueOf(device, variable).value_or("");
     return path.substr(0, path.rfind("/" + name + "/"));
   }
-  return GroupValue(candidate, "usb_port").value_or("");
+  return ValueOf(device, "usb_port").value_or("");
+}
+
+/// Returns nothing for a device without a value of the variable in group_by of its match.
+std::optional<GroupKey> KeyOfGroup(const ResourceSpec& spec, const Device& device) {
+  const std::string& variable = spec.matches[device.match].group_by;
+  auto value = ValueOf(device, variable);
+  if (!value) return std::nullopt;
+  return GroupKey{device.match, *std::move(value), PlaceOfChooser(device, variable)};
 }
 
 void Merge(Candidate from, Candidate& into) {
@@ -92,26 +108,23 @@ std::string Paths(const Device& device) {
 /// Makes one candidate of those of a group, and rejects those without a value.
 std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) {
   std::vector<Candidate> grouped;
-  // Indexes in `grouped`, by match, value, and PlaceOfChooser.
-  std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> places;
+  std::map<GroupKey, std::size_t> places;  // indexes in `grouped`
   for (Candidate& candidate : std::exchange(scan.candidates(), {})) {
     const MatchSpec& match = spec.matches[candidate.device->match];
-    const std::string& variable = match.group_by;
-    if (variable.empty() && !match.together) {
+    if (match.group_by.empty() && !match.together) {
       grouped.push_back(std::move(candidate));
       continue;
     }
-    const auto value = match.together ? JoinedIdentity(match) : GroupValue(candidate, variable);
-    if (!value) {
+    const auto key = match.together ? GroupKey{candidate.device->match, JoinedIdentity(match), ""}
+                                    : KeyOfGroup(spec, *candidate.device);
+    if (!key) {
       scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
-                           Format("group_by: no value for \"{}\"", variable));
+                           Format("group_by: no value for \"{}\"", match.group_by));
       continue;
     }
-    const auto [place, is_new] = places.emplace(
-        std::tuple(candidate.device->match, *value, PlaceOfChooser(candidate, variable)),
-        grouped.size());
+    const auto [place, is_new] = places.emplace(*key, grouped.size());
     if (is_new) {
-      candidate.identity = *value;
+      candidate.identity = key->value;
       grouped.push_back(std::move(candidate));
     } else {
       Merge(std::move(candidate), grouped[place->second]);
@@ -121,6 +134,25 @@ std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) 
 }
 
 }  // namespace
+
+void RemoveExcludedGroups(const ResourceSpec& spec, ScanContext& scan) {
+  std::map<GroupKey, std::string> excluded;  // why
+  for (const auto& [part, why] : scan.excluded()) {
+    if (auto key = KeyOfGroup(spec, part)) excluded.emplace(*std::move(key), why);
+  }
+  if (excluded.empty()) return;
+  std::erase_if(scan.candidates(), [&](const Candidate& candidate) {
+    if (spec.matches[candidate.device->match].group_by.empty()) return false;
+    const auto key = KeyOfGroup(spec, *candidate.device);
+    const auto found = key ? excluded.find(*key) : excluded.end();
+    if (found == excluded.end()) return false;
+    scan.report().Drop({candidate.item(), DropReason::kExcluded,
+                        Format("the device \"{}\", which it belongs to, is excluded: {}",
+                               key->value, found->second)},
+                       candidate.device->match);
+    return true;
+  });
+}
 
 std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
   const auto groups = [](const MatchSpec& m) { return !m.group_by.empty() || m.together; };

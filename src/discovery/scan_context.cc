@@ -210,8 +210,8 @@ bool ScanContext::Take(const SysfsDevice& device) {
   return false;
 }
 
-std::optional<std::string> ScanContext::FirstMismatch(const DeviceAncestry& device) {
-  auto why = WhyNotMet(*match_, device, sysfs_);
+std::optional<Unselected> ScanContext::WhyUnselected(const DeviceAncestry& device) {
+  auto why = patchbay::WhyUnselected(*match_, device, sysfs_);
   if (why || !report_.is_kept()) return why;
   const std::string not_compared = WhyNotCompared(*match_, device, sysfs_);
   report_.AddNotCompared(device.self().node, not_compared);
@@ -219,21 +219,24 @@ std::optional<std::string> ScanContext::FirstMismatch(const DeviceAncestry& devi
   return why;
 }
 
-bool ScanContext::IsExcluded(const std::string& path) {
-  if (exclusion_.empty()) return false;
-  auto why = exclusion_.OfName(path);
-  if (const auto node = host_.Resolve(path); !why && node) why = WhyExcluded(path, *node);
-  return Drop(path, std::move(why));
+std::optional<Excluded> ScanContext::ExcludeNode(const std::string& path) {
+  if (exclusion_.empty()) return std::nullopt;
+  const auto node = host_.Resolve(path);
+  auto excluded = node ? WhyExcluded(path, *node) : exclusion_.OfNode(path, path);
+  if (excluded) report_.Drop(path, DropReason::kExcluded, excluded->why);
+  return excluded;
 }
 
 /// Returns why the node that `path` resolves to is excluded.
-std::optional<std::string> ScanContext::WhyExcluded(const std::string& path, const HostNode& node) {
+std::optional<Excluded> ScanContext::WhyExcluded(const std::string& path, const HostNode& node) {
   if (exclusion_.empty()) return std::nullopt;
-  auto why = exclusion_.OfNode(path, node.path);
+  auto excluded = exclusion_.OfNode(path, node.path);
+  if (excluded && excluded->with_device) return excluded;
   const bool is_device = node.type == FileType::kCharacter || node.type == FileType::kBlock;
-  if (!why && is_device) why = ExcludedByLinkOf({node.type, node.major, node.minor});
+  auto why = is_device ? ExcludedByLinkOf({node.type, node.major, node.minor}) : std::nullopt;
   if (!why && node.type == FileType::kBlock) why = ExcludedByPartitionOf(node);
-  return why;
+  if (why) return Excluded{*std::move(why), true};
+  return excluded;
 }
 
 /// Another device can have replaced the link, for example with the same file system UUID.
@@ -263,13 +266,6 @@ std::optional<std::string> ScanContext::ExcludedByPartitionOf(const HostNode& no
   return std::nullopt;
 }
 
-/// Returns whether the path is excluded, and reports it.
-bool ScanContext::Drop(const std::string& path, std::optional<std::string> excluded) {
-  if (!excluded) return false;
-  report_.Drop(path, DropReason::kExcluded, std::move(*excluded));
-  return true;
-}
-
 Result<HostNode> ScanContext::Follow(const std::string& path, const HostEntry* entry) {
   if (entry == nullptr) WatchNearestExisting(DirectoryOf(path));
   if (entry == nullptr || entry->type == FileType::kSymlink) WatchLinks(path);
@@ -291,9 +287,13 @@ Result<HostNode> ScanContext::Resolve(const std::string& path, const HostEntry* 
 }
 
 std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const HostEntry* entry,
-                                              NamedValues values) {
+                                              NamedValues values, std::string* with_device) {
   if (entry == nullptr) WatchNearestExisting(DirectoryOf(path));
-  if (Drop(path, exclusion_.OfName(path))) return std::nullopt;
+  const auto by_name = exclusion_.OfName(path);
+  if (by_name && with_device == nullptr) {
+    report_.Drop(path, DropReason::kExcluded, *by_name);
+    return std::nullopt;
+  }
   if (entry != nullptr && entry->type != FileType::kSymlink &&
       !Accepts(match_->type, entry->type)) {
     report_.Drop(path, DropReason::kWrongType, WrongType(entry->type, match_->type));
@@ -302,10 +302,18 @@ std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const Hos
   if (entry == nullptr || entry->type == FileType::kSymlink) WatchLinks(path);
   auto resolved = Resolve(path, entry);
   if (!resolved) {
-    RejectUnresolved(path, entry, std::move(resolved).error());
+    if (by_name) {
+      report_.Drop(path, DropReason::kExcluded, *by_name);
+    } else {
+      RejectUnresolved(path, entry, std::move(resolved).error());
+    }
     return std::nullopt;
   }
-  if (Drop(path, WhyExcluded(path, *resolved))) return std::nullopt;
+  if (auto excluded = WhyExcluded(path, *resolved)) {
+    report_.Drop(path, DropReason::kExcluded, excluded->why);
+    if (with_device == nullptr || !excluded->with_device) return std::nullopt;
+    *with_device = std::move(excluded->why);
+  }
   if (!Accepts(match_->type, resolved->type)) {
     report_.Drop(path, DropReason::kWrongType, WrongType(resolved->type, match_->type));
     return std::nullopt;
@@ -329,8 +337,9 @@ std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const Hos
   return node;
 }
 
-std::optional<DeviceNode> ScanContext::NodeOf(const SysfsDevice& device, NamedValues values) {
-  auto node = NodeAt(device.node, nullptr, std::move(values));
+std::optional<DeviceNode> ScanContext::NodeOf(const SysfsDevice& device, NamedValues values,
+                                              std::string* with_device) {
+  auto node = NodeAt(device.node, nullptr, std::move(values), with_device);
   if (!node || !device.number) return std::nullopt;
   const DeviceNumber found{node->type, node->major, node->minor};
   if (found == *device.number) return node;
@@ -341,9 +350,10 @@ std::optional<DeviceNode> ScanContext::NodeOf(const SysfsDevice& device, NamedVa
   return std::nullopt;
 }
 
-/// Returns whether the node meets the conditions of the match. Reads sysfs if there are any, or for
-/// attributes, which a node without a sysfs device lacks.
-bool ScanContext::AddSysfsValues(DeviceNode& node) {
+/// Returns whether the node is a part of a device of the match; `excluded` is set if `not` excludes
+/// that device. Reads sysfs if the match has conditions, or for attributes, which a node without a
+/// sysfs device lacks.
+bool ScanContext::AddSysfsValues(DeviceNode& node, std::string& excluded) {
   const bool has_conditions = HasConditions(*match_);
   if (!has_conditions && api_ != Api::kDra) return true;
   const auto path = sysfs_.OfNode(node.type, node.major, node.minor);
@@ -361,11 +371,12 @@ bool ScanContext::AddSysfsValues(DeviceNode& node) {
     }
     return false;
   }
-  if (auto unmet = FirstMismatch(*ancestry)) {
+  if (auto unselected = WhyUnselected(*ancestry)) {
     const bool is_other = report_.is_kept() && IsOfOtherKind(match_->conditions, *ancestry, sysfs_);
     report_.Drop(node.path, is_other ? DropReason::kOtherKind : DropReason::kCondition,
-                 std::move(*unmet));
-    return false;
+                 unselected->why);
+    if (!unselected->is_negated || !IsGrouped()) return false;
+    excluded = std::move(unselected->why);
   }
   if (report_.is_kept()) {
     report_.AddNotCompared(node.path, WhyNotCompared(*match_, *ancestry, sysfs_));
@@ -376,15 +387,23 @@ bool ScanContext::AddSysfsValues(DeviceNode& node) {
 
 void ScanContext::AddNode(const std::string& path, const HostEntry* entry, NamedValues captures,
                           std::string identity) {
-  auto node = NodeAt(path, entry, {});
-  if (!node || !AddSysfsValues(*node)) return;
+  std::string excluded;
+  auto node = NodeAt(path, entry, {}, IsGrouped() ? &excluded : nullptr);
+  if (!node || !AddSysfsValues(*node, excluded)) return;
   node->captures = std::move(captures);
+  Device device;
+  device.nodes.push_back(std::move(*node));
+  if (!excluded.empty()) return AddExcluded(std::move(device), path, std::move(excluded));
   if (!paths_.insert(path).second) {
     return report_.Drop(path, DropReason::kFoundBefore, "already found");
   }
-  Device device;
-  device.nodes.push_back(std::move(*node));
   AddCandidate(std::move(device), std::move(identity));
+}
+
+void ScanContext::AddExcluded(Device part, const std::string& path, std::string why) {
+  if (!IsGrouped() || !TakeMemory(ScanShare::kDevice, path)) return;
+  part.match = match_index_;
+  excluded_.emplace_back(std::move(part), std::move(why));
 }
 
 void ScanContext::AddCandidate(Device found, std::string identity, std::string syspath,

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/result.h"
 #include "discovery/candidate.h"
+#include "discovery/conditions.h"
 #include "discovery/device_ancestry.h"
 #include "discovery/exclusion.h"
 #include "discovery/scan_report.h"
@@ -87,22 +88,25 @@ class ScanContext {
       const std::function<bool(const SysfsDevice&)>& is_asked_for);
   /// Claims a sysfs device for this match. Returns false if an earlier match has claimed it.
   bool Take(const SysfsDevice& device);
-  /// Returns the first condition of the match that the device does not meet, if any. Reports a
-  /// device for which `not` compared nothing.
-  std::optional<std::string> FirstMismatch(const DeviceAncestry& device);
+  /// Returns why the conditions of the match do not select the device, if so. Reports a device for
+  /// which `not` compared nothing.
+  std::optional<Unselected> WhyUnselected(const DeviceAncestry& device);
 
-  /// Returns whether `exclude` of the match excludes the node at `path`, and reports it.
-  bool IsExcluded(const std::string& path);
+  /// Returns why `exclude` of the match excludes the node at `path`, if so, and reports it.
+  std::optional<Excluded> ExcludeNode(const std::string& path);
   /// Returns what the path leads to. Watches the targets of the links on the way. `entry` is its
   /// directory entry, or null.
   Result<HostNode> Follow(const std::string& path, const HostEntry* entry);
   /// Returns the node at `path`, unless it is excluded or of another type. Reports a node that is
-  /// not available. Watches its directory and the targets of links that lead to it.
+  /// not available. Watches its directory and the targets of links that lead to it. If
+  /// `with_device` is not null, a node that excludes the device that it belongs to is returned too,
+  /// with the reason.
   std::optional<DeviceNode> NodeAt(const std::string& path, const HostEntry* entry,
-                                   NamedValues values);
+                                   NamedValues values, std::string* with_device = nullptr);
   /// Returns the node of a sysfs device. A node whose number is not that of the device belongs to
   /// another device and is rejected.
-  std::optional<DeviceNode> NodeOf(const SysfsDevice& device, NamedValues values);
+  std::optional<DeviceNode> NodeOf(const SysfsDevice& device, NamedValues values,
+                                   std::string* with_device = nullptr);
   /// Adds the node at `path`, unless it is excluded, of another type, already added, or does not
   /// meet the conditions of the match. `entry` is its directory entry, or null. `captures` are the
   /// parts of `path` that the match names. With kDra, a node has the values of its sysfs device, if
@@ -113,6 +117,9 @@ class ScanContext {
   /// is the text of the default ID, `syspath` that of a sysfs device without nodes.
   void AddCandidate(Device found, std::string identity, std::string syspath = {},
                     std::string unhealthy = {});
+  /// Adds a part of an excluded device for the current match; `path` is its place on the host. With
+  /// `group_by`, the other parts of that device are excluded too.
+  void AddExcluded(Device part, const std::string& path, std::string why);
   /// Adds a rejection for the current match. `detail` is the reason in words.
   void Reject(std::string path, RejectReason reason, std::string detail);
   /// Adds only the first rejection for each path.
@@ -129,6 +136,8 @@ class ScanContext {
   DeviceAncestries& ancestries() { return ancestries_; }
   const HostRoot& host() const { return host_; }
   std::vector<Candidate>& candidates() { return candidates_; }
+  /// Parts of excluded devices of matches with `group_by`, and why they are excluded.
+  const std::vector<std::pair<Device, std::string>>& excluded() const { return excluded_; }
   std::vector<Rejection>& rejected() { return rejected_; }
   /// Directories whose changes may change the result; host paths without links.
   const std::set<std::string>& directories() const { return directories_; }
@@ -146,11 +155,11 @@ class ScanContext {
   void WatchNearestExisting(std::string directory);
   void WatchLinks(std::string path);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
-  std::optional<std::string> WhyExcluded(const std::string& path, const HostNode& node);
+  std::optional<Excluded> WhyExcluded(const std::string& path, const HostNode& node);
   std::optional<std::string> ExcludedByLinkOf(const DeviceNumber& number);
   std::optional<std::string> ExcludedByPartitionOf(const HostNode& node);
-  bool Drop(const std::string& path, std::optional<std::string> excluded);
-  bool AddSysfsValues(DeviceNode& node);
+  bool IsGrouped() const { return !match_->group_by.empty(); }
+  bool AddSysfsValues(DeviceNode& node, std::string& excluded);
   void Add(Rejection rejection, MatchReport::Item item, std::size_t match);
   void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
 
@@ -165,6 +174,7 @@ class ScanContext {
   Exclusion exclusion_;
   std::vector<UnusedExclude> unused_excludes_;
   std::vector<Candidate> candidates_;
+  std::vector<std::pair<Device, std::string>> excluded_;
   std::vector<Rejection> rejected_;
   std::unordered_set<std::string> paths_;  ///< of all matches; the first that finds one keeps it
   std::unordered_set<std::string> taken_;  ///< syspaths

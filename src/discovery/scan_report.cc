@@ -51,10 +51,10 @@ void ScanReport::AddPlace(MatchReport::ScannedPlace place) {
   }
 }
 
-void ScanReport::Drop(MatchReport::Drop drop) {
+void ScanReport::Drop(MatchReport::Drop drop, std::size_t match) {
   if (!request_.report) return;
   if (drop.reason == DropReason::kMissing && !Names(drop.paths.front())) return;
-  MatchReport& report = reports_[index_];
+  MatchReport& report = reports_[match];
   if (report.drops.size() < MatchReport::kMaxEntries || IsWanted(drop)) {
     report.drops.push_back(std::move(drop));
   } else {

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "discovery/scan_request.h"
@@ -22,9 +23,10 @@ class ScanReport {
   void SetMuted(bool muted) { muted_ = muted; }
   /// Adds a place that was searched; a problem is added once per match.
   void AddPlace(MatchReport::ScannedPlace place);
-  /// Adds something that is skipped. A path that does not exist is left out if only a pattern could
-  /// have matched it.
-  void Drop(MatchReport::Drop drop);
+  /// Adds something that is skipped, to the current match or another one. A path that does not
+  /// exist is left out if only a pattern of the current match could have matched it.
+  void Drop(MatchReport::Drop drop) { Drop(std::move(drop), index_); }
+  void Drop(MatchReport::Drop drop, std::size_t match);
   void Drop(const std::string& path, DropReason reason, std::string detail);
   /// Adds a device for which `not` compared nothing; `path` is that of its node or in sysfs.
   void AddNotCompared(const std::string& path, const std::string& why);

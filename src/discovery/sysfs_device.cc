@@ -14,18 +14,22 @@ struct UnfitPart {
   std::string why;
 };
 
+/// Returns the reason of a part as that of its device.
+std::string TextOfPart(const SysfsDevice& part, const SysfsDevice& device, const std::string& why) {
+  if (part.path == device.path) return why;
+  return Format("{}: {}", part.node.empty() ? part.name : part.node, why);
+}
+
 /// Reports the parts that do not meet the conditions. If no part meets them, reports the device
 /// with the reason of the deepest part. Otherwise reports only parts with a node.
 void DropParts(const std::string& identity, const SysfsDevice& device, bool any_fits,
                const std::vector<UnfitPart>& parts, ScanReport& report) {
   if (!any_fits && !parts.empty()) {
     const auto& [part, why] = parts.back();
-    const std::string& name = part->node.empty() ? part->name : part->node;
+    const std::string reason = TextOfPart(*part, device, why);
     return report.Drop({{identity, {device.path}, device.path},
                         DropReason::kCondition,
-                        part->path == device.path
-                            ? why
-                            : Format("no part of it meets the conditions; {}: {}", name, why)});
+                        reason == why ? why : "no part of it meets the conditions; " + reason});
   }
   for (const auto& [part, why] : parts) {
     if (part->node.empty()) continue;
@@ -51,6 +55,7 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
   found.values = scan.ancestries().ValuesOf(device);
   found.numa_node = NumaNode(scan.host(), device.self().path);
   std::vector<UnfitPart> unfit, without_node;
+  std::optional<MatchReport::Drop> excluded;
   bool any = false, any_excluded = false;
   std::string interface;
   for (const std::string& path : members) {
@@ -62,8 +67,16 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
       member->devices.insert(member->devices.end(), device.devices.begin(), device.devices.end());
     }
     const std::string& node_path = member->self().node;
-    if (auto unmet = scan.FirstMismatch(*member)) {
-      unfit.push_back({&member->self(), std::move(*unmet)});
+    const auto exclude = [&](DropReason reason, const std::string& why) {
+      if (!excluded) {
+        excluded = {{identity, {device.self().path}, device.self().path},
+                    reason,
+                    TextOfPart(member->self(), device.self(), why)};
+      }
+    };
+    if (auto unselected = scan.WhyUnselected(*member)) {
+      if (unselected->is_negated) exclude(DropReason::kCondition, unselected->why);
+      unfit.push_back({&member->self(), std::move(unselected->why)});
       continue;
     }
     if (std::string why = WhyNodeIsMissing(member->self()); !why.empty()) {
@@ -87,8 +100,9 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
     if (node_path.empty()) {
       // A network interface has no node for its values.
       MergeValues(std::move(values), found.values);
-    } else if (scan.IsExcluded(node_path)) {
+    } else if (const auto node_excluded = scan.ExcludeNode(node_path)) {
       any_excluded = true;
+      if (node_excluded->with_device) exclude(DropReason::kExcluded, node_excluded->why);
     } else if (auto node = scan.NodeOf(member->self(), std::move(values))) {
       found.nodes.push_back(std::move(*node));
     } else {
@@ -98,6 +112,10 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
                  "that the host's /dev is mounted and readable",
                  identity));
     }
+  }
+  if (excluded) {
+    scan.AddExcluded(std::move(found), device.self().path, excluded->detail);
+    return scan.report().Drop(std::move(*excluded));
   }
   // These count only together with other parts, for their values.
   if (!any) unfit.insert(unfit.end(), without_node.begin(), without_node.end());

@@ -13,9 +13,9 @@ namespace patchbay {
 /// Adds a sysfs device with all its nodes: its own, and those of its descendants, except
 /// descendants for which `is_other` is true and those below them. `also` are syspaths of further
 /// parts. The conditions of the match select among these parts; without conditions, all parts with
-/// a node are selected. Adds nothing if no part meets the conditions, or if all parts with a node
-/// are excluded. Rejects the device if one of its nodes is missing. The first network interface
-/// sets the variables of the device.
+/// a node are selected. Adds nothing if no part meets the conditions, if one of them excludes the
+/// device, or if all nodes are excluded. Rejects the device if one of its nodes is missing. The
+/// first network interface sets the variables of the device.
 void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
                     const std::function<bool(const SysfsDevice&)>& is_other,
                     const std::vector<std::string>& also, ScanContext& scan);

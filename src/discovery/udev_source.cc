@@ -65,34 +65,39 @@ void ScanSource(const UdevPattern& udev, ScanContext& scan) {
   };
   const auto any = [](const SysfsDevice&) { return true; };
   for (const DeviceAncestry& device : scan.SysfsDevices(wanted, any)) {
-    std::optional<std::string> why;
+    const SysfsDevice& self = device.self();
+    std::optional<Unselected> unselected;
     if (auto mismatch = FirstMismatch(udev, device, scan.sysfs())) {
-      why = std::move(mismatch->why);
+      unselected = Unselected{std::move(mismatch->why)};
     } else {
-      why = scan.FirstMismatch(device);
+      unselected = scan.WhyUnselected(device);
     }
-    if (std::string no_node = WhyNodeIsMissing(device.self()); !why && !no_node.empty()) {
-      why = std::move(no_node);
+    if (std::string no_node = WhyNodeIsMissing(self); !unselected && !no_node.empty()) {
+      unselected = Unselected{std::move(no_node)};
     }
-    if (why) {
-      const SysfsDevice& self = device.self();
+    std::string excluded;
+    if (unselected) {
       scan.report().Drop({{"", {self.node.empty() ? self.path : self.node}, self.path},
                           DropReason::kCondition,
-                          std::move(*why)});
-      continue;
+                          unselected->why});
+      if (!unselected->is_negated) continue;
+      excluded = std::move(unselected->why);
     }
     Device found;
-    found.numa_node = NumaNode(scan.host(), device.self().path);
+    found.numa_node = NumaNode(scan.host(), self.path);
     NamedValues values = scan.ancestries().ValuesOf(device);
-    if (device.self().node.empty()) {
+    if (self.node.empty()) {
       found.values = std::move(values);
-    } else if (auto node = scan.NodeOf(device.self(), std::move(values))) {
+    } else if (auto node = scan.NodeOf(self, std::move(values), &excluded)) {
       found.nodes.push_back(std::move(*node));
     } else {
       continue;
     }
-    if (!scan.Take(device.self())) continue;
-    scan.AddCandidate(std::move(found), IdentityOf(device, udev, scan), device.self().path);
+    if (!excluded.empty()) {
+      scan.AddExcluded(std::move(found), self.path, std::move(excluded));
+    } else if (scan.Take(self)) {
+      scan.AddCandidate(std::move(found), IdentityOf(device, udev, scan), self.path);
+    }
   }
   ReportUnmatchedDevice(udev, scan);
 }

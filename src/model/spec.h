@@ -91,7 +91,7 @@ struct MatchSpec {
   NodeType type = NodeType::kDevice;
   /// Conditions for each node of a path or regex, for the USB device or for the PCI function.
   HardwarePatterns conditions = {};
-  HardwarePatterns negated = {};   ///< excludes what meets all of these, unless they are empty
+  HardwarePatterns negated = {};   ///< excludes what one of its patterns matches
   std::string group_by = {};       ///< nodes with the same value of this variable are one device
   bool together = false;           ///< all nodes are one device, which needs one for each pattern
   std::vector<Glob> require = {};  ///< a device must have a node for each of these globs

@@ -220,6 +220,8 @@ TEST_F(ExplainTest, ReportsDevicesForWhichNotComparedNothing) {
     EXPECT_THAT(text(source, "usb = '0403:*', serial = 'A*'"),
                 HasSubstr("nothing: it has no serial number\n"));
     EXPECT_THAT(text(source, "usb_port = '2-*'"), Not(HasSubstr("compared nothing")));
+    EXPECT_THAT(text(source, "usb_port = '2-*', pci_address = '0000:01:00.0'"),
+                Not(HasSubstr("compared nothing")));
   }
 }
 

@@ -144,6 +144,21 @@ TEST_F(CommandSourceTest, GroupsByPrintedVariables) {
   EXPECT_THAT(Ids(found), ElementsAre("1"));
 }
 
+TEST_F(CommandSourceTest, ExcludedPathExcludesItsDevice) {
+  for (const std::string node : {"a", "b", "c"}) tree_.File("srv/" + node);
+  Prints(R"(echo '[{"id": "a", "paths": ["/srv/a"], "vars": {"card": 1}},
+                   {"id": "b", "paths": ["/srv/b"], "vars": {"card": 1}},
+                   {"id": "c", "paths": ["/srv/c"], "vars": {"card": 2}}]')");
+  MatchSpec match = test::Without(Match(), "/srv/b");
+  match.type = NodeType::kFile;
+  const auto find = [&](const MatchSpec& m) {
+    return Discover(Resource({m}), HostRoot(tree_.path()), "");
+  };
+  EXPECT_THAT(Ids(find(match)), ElementsAre("a", "c"));
+  EXPECT_THAT(find(match).rejected, testing::IsEmpty());
+  EXPECT_THAT(Ids(find(test::Grouped(match, "card"))), ElementsAre("2"));
+}
+
 TEST_F(CommandSourceTest, CancellationStopsTheCommand) {
   Prints("exec sleep 60");
   auto cancellation = Cancellation::Create();

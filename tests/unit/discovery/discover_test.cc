@@ -104,6 +104,17 @@ TEST_F(DiscoverTest, TheFirstMatchKeepsANode) {
   EXPECT_THAT(found.rejected, IsEmpty());
 }
 
+TEST_F(DiscoverTest, ReportsAnotherPathOfADeviceForTheMatchThatFoundIt) {
+  tree_.File("dev/node");
+  tree_.Link("dev/link", "node");
+  const Discovery found =
+      Discover(Resource({Files({"/dev/node"}), Files({"/dev/link"}), Files({"/dev/other"})}), host_,
+               ScanRequest{.report = true});
+  EXPECT_THAT(Ids(found), SizeIs(1));
+  ASSERT_THAT(found.reports, SizeIs(3));
+  EXPECT_THAT(found.reports[0].drops.size() + found.reports[1].drops.size(), 1u);
+}
+
 TEST_F(DiscoverTest, NextMatchMayListAnExcludedNode) {
   tree_.File("dev/a1");
   tree_.File("dev/a2");

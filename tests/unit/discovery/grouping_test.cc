@@ -15,6 +15,7 @@ using test::Ids;
 using test::RegexMatch;
 using test::Rejected;
 using test::Resource;
+using test::Without;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -129,6 +130,63 @@ TEST_F(GroupingTest, RequireWorksWithoutGroupBy) {
   EXPECT_THAT(Ids(found), ElementsAre("pcmC0D0p"));
 }
 
+TEST_F(GroupingTest, ExcludedNodeExcludesItsDevice) {
+  Add({"controlC0", "pcmC0D0p", "controlC1", "pcmC1D3p", "hwC1D0"});
+  tree_.Link("dev/snd/by-path/pci-hdmi", "../pcmC1D3p");
+  const auto found = [&](std::string_view exclude) {
+    return Discover(
+        Resource({Grouped(Without(RegexMatch(kSound, NodeType::kFile), exclude), "card")}),
+        HostRoot(tree_.path()), ScanRequest{.report = true});
+  };
+  for (const char* exclude : {"/dev/snd/controlC1", "/dev/snd/{controlC1,x}",
+                              "/dev/snd/by-path/pci-hdmi", "/dev/snd/by-path/*"}) {
+    const Discovery discovery = found(exclude);
+    EXPECT_THAT(Ids(discovery), ElementsAre("0")) << exclude;
+    EXPECT_THAT(discovery.rejected, IsEmpty()) << exclude;
+    std::vector<std::string> drops;
+    for (const auto& drop : discovery.reports.at(0).drops) drops.push_back(drop.detail);
+    EXPECT_THAT(drops, testing::UnorderedElementsAre(
+                           HasSubstr("it is excluded by "),
+                           HasSubstr("the device \"1\", which it belongs to, is excluded: it is")));
+  }
+  EXPECT_THAT(Ids(found("/dev/snd/timer")), ElementsAre("0", "1"));
+}
+
+TEST_F(GroupingTest, PatternOfNodesExcludesOnlyThem) {
+  Add({"controlC0", "pcmC0D0p", "controlC1", "pcmC1D3p"});
+  const Discovery found = Discover(
+      Resource(
+          {Grouped(Without(RegexMatch(kSound, NodeType::kFile), "/dev/snd/control*"), "card")}),
+      HostRoot(tree_.path()), "");
+  EXPECT_THAT(test::Paths(found), ElementsAre("/dev/snd/pcmC0D0p", "/dev/snd/pcmC1D3p"));
+}
+
+TEST_F(GroupingTest, NameOfADeviceExcludesItDespiteAPatternOfNodes) {
+  Add({"controlC0", "pcmC0D0p", "controlC1", "pcmC1D3p"});
+  MatchSpec match = Grouped(RegexMatch(kSound, NodeType::kFile), "card");
+  match = Without(Without(match, "/dev/snd/control*"), "/dev/snd/controlC1");
+  EXPECT_THAT(test::Paths(Discover(Resource({match}), HostRoot(tree_.path()), "")),
+              ElementsAre("/dev/snd/pcmC0D0p"));
+}
+
+TEST_F(GroupingTest, ExcludedNodeWithoutAValueHasNoDevice) {
+  tree_.File("dev/a1");
+  tree_.File("dev/b");
+  const MatchSpec match = RegexMatch(R"(/dev/(a(?P<n>\d)|b))", NodeType::kFile);
+  const Discovery found =
+      Discover(Resource({Grouped(Without(match, "/dev/b"), "n")}), HostRoot(tree_.path()), "");
+  EXPECT_THAT(Ids(found), ElementsAre("1"));
+  EXPECT_THAT(found.rejected, IsEmpty());
+}
+
+TEST_F(GroupingTest, TogetherLosesOnlyTheExcludedNode) {
+  Add({"controlC0", "seq", "timer"});
+  MatchSpec match = Without(test::PathMatch({"/dev/snd/*"}, NodeType::kFile), "/dev/snd/seq");
+  match.together = true;
+  EXPECT_THAT(test::Paths(Discover(Resource({match}), HostRoot(tree_.path()), "")),
+              ElementsAre("/dev/snd/controlC0", "/dev/snd/timer"));
+}
+
 /// Nodes that are grouped by what sysfs has of them.
 class SysfsGroupingTest : public testing::Test {
  protected:
@@ -195,6 +253,33 @@ TEST_F(SysfsGroupingTest, FunctionsOfOneCardAreOneDevice) {
   EXPECT_THAT(Ids(found), ElementsAre("0000:3b:00", "0000:5e:00"));
   EXPECT_THAT(Sizes(found), ElementsAre(2, 1));
   EXPECT_THAT(found.notes, IsEmpty());
+}
+
+TEST_F(SysfsGroupingTest, NotExcludesTheDeviceOfANodeThatMeetsIt) {
+  Drive("host1", "1:0:0:0", 0);
+  Drive("host2", "2:0:0:0", 1);
+  tree_.File(kController.substr(1) + "/host2/2:0:0:0/scsi_generic/sg1/virtual", "1\n");
+  for (const bool by_udev : {false, true}) {
+    MatchSpec match = test::PathMatch({"/dev/sr*", "/dev/sg*"});
+    if (by_udev) match.source = UdevPattern{{NamePattern::Compile("[bs]*").value()}, {}, {}, {}};
+    match.negated.udev =
+        UdevPattern{{}, {}, {}, {{"virtual", {NamePattern::Compile("1").value()}}}};
+    EXPECT_THAT(
+        test::Paths(Discover(Resource({Grouped(match, "parent")}), HostRoot(tree_.path()), "")),
+        ElementsAre("/dev/sg0", "/dev/sr0"))
+        << by_udev;
+  }
+}
+
+TEST_F(SysfsGroupingTest, ExcludedFunctionExcludesItsCard) {
+  Function("0000:3b:00.0", 1);
+  Function("0000:3b:00.1", 2);
+  Function("0000:5e:00.0", 3);
+  MatchSpec match;
+  match.source = PciPattern{};
+  match = Grouped(Without(match, "/dev/card2"), "pci_slot");
+  EXPECT_THAT(test::Paths(Discover(Resource({match}), HostRoot(tree_.path()), "")),
+              ElementsAre("/dev/card3"));
 }
 
 TEST_F(SysfsGroupingTest, WarnsOfAGroupOfSeveralCards) {

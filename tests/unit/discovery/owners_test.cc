@@ -114,5 +114,15 @@ TEST_F(OwnersTest, NodesExcludedByTheExclusiveResourceAreFree) {
   EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("a2"));
 }
 
+TEST_F(OwnersTest, DevicesExcludedByTheExclusiveResourceAreFree) {
+  tree_.File("dev/a1-control");
+  Model model{{}, {Named("x/a", true, {}), Named("x/b", false, {"/dev/a*"})}};
+  model.resources[0].matches = {test::Grouped(
+      test::Without(test::RegexMatch("/dev/a(?P<n>[0-9]+).*", NodeType::kFile), "/dev/a1-control"),
+      "n")};
+  EXPECT_THAT(Ids(Find(model, 0)), ElementsAre("2"));
+  EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("a1", "a1-control"));
+}
+
 }  // namespace
 }  // namespace patchbay
