@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/number.h"
 #include "base/path.h"
+#include "config/foreign_syntax.h"
 
 namespace patchbay {
 namespace {
@@ -68,14 +69,19 @@ constexpr SysfsName kPciAddress{
     IsPciAddress, AddressIn, "a PCI address",
     "write the address as in `ls /sys/bus/pci/devices`: \"0000:3b:00.0\", \"0000:3b:*\""};
 
-/// Reports a name without wildcards that no device has. In `not`, it would exclude nothing.
-void CheckName(const Text& text, const NamePattern& pattern, const SysfsName& kind,
+/// Reports a name without wildcards that no device has, and returns false then. In `not`, it would
+/// exclude nothing.
+bool CheckName(const Text& text, const NamePattern& pattern, const SysfsName& kind,
                Reporter& reporter) {
-  if (!pattern.literal() || kind.is_valid(pattern.text())) return;
+  if (!pattern.literal() || kind.is_valid(pattern.text())) return true;
   const std::string near = kind.valid_in(pattern.text());
+  const std::string_view foreign = HintOnForeignPart(text.value);
   reporter.Report(Code::kBadPattern, text.place,
                   Format("\"{}\" is not {}", text.value.substr(0, 100), kind.what),
-                  kind.is_valid(near) ? Format("write \"{}\"", near) : std::string(kind.hint));
+                  !foreign.empty()      ? std::string(foreign)
+                  : kind.is_valid(near) ? Format("write \"{}\"", near)
+                                        : std::string(kind.hint));
+  return false;
 }
 
 std::vector<NamePattern> CompileNames(const Section& section, std::string_view key,
@@ -85,10 +91,12 @@ std::vector<NamePattern> CompileNames(const Section& section, std::string_view k
   for (const Text& text : section.GetTexts(key)) {
     auto compiled = CompileNamePatterns(text, budget, reporter);
     if (!compiled) continue;
+    bool are_valid = true;
     for (NamePattern& pattern : *compiled) {
-      if (kind != nullptr) CheckName(text, pattern, *kind, reporter);
+      if (kind != nullptr && !CheckName(text, pattern, *kind, reporter)) are_valid = false;
       patterns.push_back(std::move(pattern));
     }
+    if (are_valid) WarnOfForeignParts(text, GlobKind::kName, reporter);
   }
   return patterns;
 }
@@ -134,6 +142,7 @@ UdevPattern::Values CompileValues(const Section& udev, std::string_view key, Pat
   for (const auto& [name, text] : udev.GetPairs(key)) {
     auto patterns = CompileNamePatterns(text, budget, reporter);
     if (!patterns) continue;
+    WarnOfForeignParts(text, GlobKind::kName, reporter);
     if (values.empty() || values.back().first != name.value) {
       values.emplace_back(name.value, std::vector<NamePattern>());
     }

@@ -35,7 +35,7 @@ enum class Code {
   kContainerPathClash,
   kRenamedDrmNode,
   kSharedNode,
-  kForeignVariable,
+  kForeignNotation,
   kSlowHooks,
   kNoEffect,
   // Replaces the remaining diagnostics if there are too many.

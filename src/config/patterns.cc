@@ -49,7 +49,7 @@ std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporte
   if (!Take(glob->alternatives().size(), glob->memory(), text, budget, reporter)) {
     return std::nullopt;
   }
-  WarnOfVariableInGlob(text, reporter);
+  WarnOfForeignParts(text, GlobKind::kPath, reporter);
   return std::move(*glob);
 }
 
@@ -66,9 +66,12 @@ void CheckCaptureNames(const Text& text, const Regex& regex, Reporter& reporter)
   }
 }
 
-std::string HintOnRegex(std::string_view text) {
+std::string HintOnRegex(std::string_view text, std::size_t offset) {
+  const std::string_view hint = HintOnForeignGroup(text.substr(offset));
+  if (!hint.empty()) return std::string(hint);
   if (text.starts_with('^')) return "it always matches the whole path: remove ^ and $";
   if (!text.starts_with('/')) return "start with the directory, as in '/dev/tty(USB|ACM)\\d+'";
+  if (std::string glob = HintOnGlobInRegex(text); !glob.empty()) return glob;
   return "use RE2 syntax; in single quotes, backslashes need no escaping";
 }
 
@@ -111,15 +114,17 @@ std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Repor
   auto regex = Regex::Compile(text.value);
   if (!regex) {
     reporter.Report(Code::kBadPattern, text.At(regex.error().offset), regex.error().message,
-                    HintOnRegex(text.value));
+                    HintOnRegex(text.value, regex.error().offset));
     return std::nullopt;
   }
   if (!Take(1, regex->memory(), text, budget, reporter)) return std::nullopt;
+  std::string glob_hint = HintOnGlobInRegex(text.value);
   const std::string& directory = regex->fixed_directory();
   if (directory == "/" || directory == "/proc/") {
-    return SearchesTooMuch(text, directory,
-                           "begin with the directory, outside of parentheses: '/dev/(a|b)'",
-                           reporter);
+    if (glob_hint.empty()) {
+      glob_hint = "begin with the directory, outside of parentheses: '/dev/(a|b)'";
+    }
+    return SearchesTooMuch(text, directory, std::move(glob_hint), reporter);
   }
   for (const std::string_view invalid_part : {"//", "/./", "/../"}) {
     if (directory.find(invalid_part) == std::string::npos) continue;
@@ -134,6 +139,11 @@ std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Repor
     return std::nullopt;
   }
   CheckCaptureNames(text, *regex, reporter);
+  if (!glob_hint.empty()) {
+    reporter.Report(Code::kForeignNotation, text.At(text.value.find('*')),
+                    "in a regular expression, \"*\" repeats the character before it",
+                    std::move(glob_hint));
+  }
   return std::move(*regex);
 }
 

@@ -16,6 +16,7 @@
 #include "config/conditions.h"
 #include "config/container.h"
 #include "config/dra.h"
+#include "config/foreign_syntax.h"
 #include "config/health.h"
 #include "config/match.h"
 #include "config/normalize.h"
@@ -146,7 +147,9 @@ void CheckNodeName(const Text& text, const std::vector<NamePattern>& patterns, R
   const bool are_names = std::ranges::all_of(patterns, [](const NamePattern& pattern) {
     return !pattern.literal() || IsDnsSubdomain(pattern.text());
   });
-  if (at == std::string_view::npos && are_names) return;
+  if (at == std::string_view::npos && are_names) {
+    return WarnOfForeignParts(text, GlobKind::kName, reporter);
+  }
   reporter.Report(
       Code::kBadPattern, text.At(at == std::string_view::npos ? 0 : at),
       Format("no node can have the name \"{}\"", value.substr(0, 100)),

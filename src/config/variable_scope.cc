@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "config/foreign_syntax.h"
 #include "model/spec.h"
 #include "model/template_shape.h"
 
@@ -131,6 +132,7 @@ std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Re
                     Format("the text is longer than {} bytes", Template::kMaxResult));
     return std::nullopt;
   }
+  WarnOfDoubledBraces(text, scope, reporter);
   for (const Template::Field& field : compiled->fields()) {
     const SourceLocation place = text.At(field.offset);
     const auto type = scope.TypeOf(field.name);

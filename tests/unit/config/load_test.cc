@@ -399,6 +399,25 @@ TEST(Load, AcceptsUnusualButValidInput) {
   LoadGood("\xEF\xBB\xBF[daemon]\r\nlisten = ':0'\r\n" + Resource(""));
 }
 
+TEST(Load, AcceptsTextThatOnlyResemblesAForeignNotation) {
+  for (const std::string_view command :
+       {R"(["sh", "-c", "awk '{{print $1}}' \"$1\"", "sh", "{path}"])",
+        R"(["docker", "ps", "--format={{.Names}}"])",
+        R"(["docker", "ps", "--format={{{{.Name}}}}"])"}) {
+    LoadGood(Resource(Format("[resource.health]\ncommand = {}", command)));
+  }
+  LoadGood(Resource("[resource.env]\nA = '{{{path}}} {{}} {{path: 1}} {{pth}}'"));
+  LoadGood(Resource("[resource.env]\nA = '{{print}}'", "command = ['x']"));
+  for (const std::string_view match :
+       {"regex = '/dev/ttyUSB[0-9]+'", "regex = '/dev/(a|b)*x'", "regex = '/dev/x.*'",
+        "regex = '/dev/x\\.*'", "path = ['/dev/dfl-fme.*', '/dev/a(b)*', '/dev/x+', '/dev/sd[.*]']",
+        "path = ['/dev/serial/by-path/pci-0000:00:14.*', '/dev/[]+]', '/dev/[!]+]', '/dev/[^]+]']",
+        "usb = '*:*'\nusb_port = ['1-2.*', '1-[0-9]']",
+        "usb = '*:*'\nserial = ['A+B', 'sd.*', 'A.*', 'A:/B', 'A\\|B', '[|]', 'A\\\\d', '(A)']"}) {
+    LoadGood(Resource("", match));
+  }
+}
+
 TEST(Load, WarnsOfSharedPathsOnlyIfBothCanMatch) {
   const auto two = [](std::string_view a, std::string_view b) {
     return Format("[[resource]]\nname = 'a.com/a'\n{}\n[[resource]]\nname = 'a.com/b'\n{}", a, b);
