@@ -228,6 +228,31 @@ TEST(FormsTest, NotesThatTheOtherPluginIsADeployment) {
   EXPECT_EQ(chart.findings, "3:11 warning " + difference + "\n");
 }
 
+TEST(FormsTest, NotesThatAppTemplateMakesADeploymentWithoutAType) {
+  const std::string difference =
+      "without a `type`, app-template makes the plugin a Deployment, which runs on some nodes; "
+      "Patchbay is a DaemonSet, which runs on all nodes";
+  const auto outcome = ConvertedFile("app-template-without-type.yaml");
+  EXPECT_EQ(outcome.findings, "9:9 warning " + difference + "\n");
+  EXPECT_THAT(outcome.toml, HasSubstr("# Difference: without a `type`, app-template makes the"));
+  // Up to version 1, `controller` has the type.
+  EXPECT_EQ(ConvertedFile("app-template-old.yaml").findings, "7:5 warning " + difference + "\n");
+  const auto old = [](const std::string& controller) {
+    return test::Converted(ForeignProgram::kGenericDevicePlugin,
+                           "image: generic-device-plugin:0.2.0\nargs: [--device, 'x1,/dev/x0']\n" +
+                               controller + "persistence: {dev: {type: hostPath}}\n")
+        .findings;
+  };
+  EXPECT_EQ(old("controller: {replicas: 1}\n"), "3:13 warning " + difference + "\n");
+  EXPECT_EQ(old("controller: {type: daemonset}\n"), "");
+  EXPECT_THAT(old("controller: {type: deployment}\n"),
+              testing::StartsWith("3:20 warning the plugin is a Deployment, which"));
+  // Another chart has its own default.
+  std::string other = Content("app-template-old.yaml");
+  other.replace(other.find("app-template"), 12, "generic-device-plugin");
+  EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin, other).findings, "");
+}
+
 TEST(FormsTest, RejectsAKeyThatIsNotIndented) {
   const auto outcome = ConvertedFile("smarter-unindented.yaml");
   EXPECT_EQ(outcome.findings,
@@ -479,9 +504,9 @@ TEST(FormsTest, WritesUnsupportedPartsAsComments) {
 TEST(FormsTest, RejectsTemplatesAndSubstitutionsWithTheirLocation) {
   const auto outcome = ConvertedFile("substitutions.yaml");
   EXPECT_EQ(outcome.findings,
-            "22:36 error `path` is not known: ${ZIGBEE_PATH}\n"
-            "23:23 error `name` is not known: {{ .Values.name }}\n"
-            "28:25 warning this text is not a configuration of the plugin\n");
+            "23:36 error `path` is not known: ${ZIGBEE_PATH}\n"
+            "24:23 error `name` is not known: {{ .Values.name }}\n"
+            "29:25 warning this text is not a configuration of the plugin\n");
   EXPECT_EQ(Resources(outcome.toml), "devic.es/tun");
   EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin,
                             "domain: a.com\nlisten: ${X}\ndevices: [{name: x1, groups: [{paths: "
