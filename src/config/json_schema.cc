@@ -104,7 +104,7 @@ Json ValueSchema(const KeyInfo& key) {
     case ValueType::kDuration: return StringSchema(false);
     case ValueType::kTemplateTable:
       return WithoutKeysOfResource(key, TableOf(TemplateSchema(false)));
-    case ValueType::kPatternTable: return TableOf(StringOrStrings(false));
+    case ValueType::kPatternTable: return TableOf(StringOrStrings(true));
     case ValueType::kAttributeTable: return WithoutKeysOfResource(key, TableOf(AttributeSchema()));
     case ValueType::kTable: {
       Json table = SectionSchema(key.table);

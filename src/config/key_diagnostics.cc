@@ -235,6 +235,14 @@ void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& rep
   const std::string name = entry.key.value.substr(0, 100);
   const std::string text = KeyText(name);
   const std::string_view key = text.empty() ? "KEY" : std::string_view(text);
+  const bool is_list = std::holds_alternative<TomlArray>(entry.value.value);
+  if (is_list && table.type == ValueType::kPatternTable) {  // which can have lists, but not empty
+    const KeyInfo patterns{.name = key, .type = ValueType::kStringOrStrings};
+    reporter.Report(
+        Code::kBadValue, entry.value.place, Format("\"{}.{}\" must not be empty", table.name, name),
+        Format("in the table {}, {}, or remove the key", table.name, ExampleOf(patterns)));
+    return;
+  }
   const bool is_attribute = table.type == ValueType::kAttributeTable;
   const std::string wanted =
       is_attribute ? Format(", or a table with one of the keys {}, whose value is a string",

@@ -15,7 +15,8 @@ namespace patchbay {
 
 /// Reports that `value` has the wrong type for `key`.
 void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& reporter);
-/// Reports that a value in `table`, a table with arbitrary keys, has the wrong type.
+/// Reports that a value in `table`, a table with arbitrary keys, has the wrong type, or in a table
+/// of patterns is an empty list.
 void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
 /// Reports an entry of `table`, a table with arbitrary keys, that is a key of [[resource]], written
 /// below the table by accident. Returns whether it is.

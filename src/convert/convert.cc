@@ -84,18 +84,48 @@ std::optional<std::string> Written(const NewFile& file, const std::string& name,
 
 bool IsEmpty(const NewFile& file) { return file.resources.empty() && file.refused.empty(); }
 
+/// Returns the map with the `type` of a container's workload in the values of the chart
+/// app-template: an entry of `controllers`, or up to version 1 `controller`, or the values if they
+/// have neither. False for other containers.
+YamlValue ControllerOf(const Manifest::Container& container) {
+  const auto* scope = container.scope.get();
+  if (scope == nullptr || container.image.empty()) return {};
+  // Up to version 1, the values have one container.
+  if (const auto controller = scope->map.Find("controller"); controller.IsMap()) return controller;
+  if (!scope->chart_volumes.empty() && !scope->map.Find("controllers")) return scope->map;
+  for (; scope->outer && scope->outer->outer; scope = scope->outer.get()) {
+    const bool is_controller =
+        scope->outer->outer->map.Find("controllers").IsSameAs(scope->outer->map);
+    if (is_controller && scope->map.Find("containers")) return scope->map;
+  }
+  return {};
+}
+
+/// Returns the value that makes the plugin a Deployment, or its controller in the chart
+/// app-template if that makes one without a `type`; false if neither does.
+YamlValue DeploymentOf(const Manifest::Container& container) {
+  const YamlValue controller = ControllerOf(container);
+  const YamlValue type = controller.Find("type");
+  for (const YamlValue& kind :
+       {PodSetting(container, "kind"), PodSetting(container, "type"), type}) {
+    if (ToLower(kind.text()) == "deployment") return kind;
+  }
+  // Charts with the same values can have another default.
+  const YamlValue chart = PodSetting(container, "chart");
+  const std::string name = chart.text() + chart.Find("spec").Find("chart").text();
+  const bool can_be_it = name.empty() || name.ends_with("app-template");
+  return type.IsEmpty() && can_be_it ? controller : YamlValue();
+}
+
 /// Notes that the plugin does not run on all nodes.
 void NoteDeployment(const Manifest::Container& container, NewFile& file, Findings& findings) {
-  // The chart app-template has the kind of a controller as its `type`.
-  for (const char* key : {"kind", "type"}) {
-    const YamlValue kind = PodSetting(container, key);
-    if (ToLower(kind.text()) != "deployment") continue;
-    const std::string difference =
-        "the plugin is a Deployment, which runs on some nodes; Patchbay is a DaemonSet, which runs "
-        "on all nodes";
-    file.notes.push_back(Format("Difference: {}.", difference));
-    findings.Assumed(kind.place(), difference, "choose the nodes with nodeSelector or affinity");
-  }
+  const YamlValue cause = DeploymentOf(container);
+  if (!cause) return;
+  const std::string difference = Format(
+      "{} a Deployment, which runs on some nodes; Patchbay is a DaemonSet, which runs on all nodes",
+      cause.IsScalar() ? "the plugin is" : "without a `type`, app-template makes the plugin");
+  file.notes.push_back(Format("Difference: {}.", difference));
+  findings.Assumed(cause.place(), difference, "choose the nodes with nodeSelector or affinity");
 }
 
 /// Returns what to do about a ConfigMap that the plugin mounts and that is not in the input; "" if

@@ -3,7 +3,8 @@
 //
 // The domain of a device is the first of: the one from the caller, the --domain flag of the
 // container that reads the device, its variable DOMAIN, the one in the file that it reads, the
-// default of the version in the tag of its image, and an assumed default with a warning.
+// default of the version in the tag of its image, and an assumed default with a warning. A variable
+// whose value is not in the input is a warning too.
 
 #include "convert/generic_device_plugin.h"
 
@@ -15,6 +16,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "convert/directories.h"
+#include "convert/environment.h"
 #include "convert/fields.h"
 #include "convert/generic_flags.h"
 #include "convert/generic_resource.h"
@@ -73,6 +75,7 @@ class GenericConversion {
         findings_(findings),
         resources_(findings),
         directories_(hints.dev),
+        environments_(manifest),
         budget_(manifest.budget) {}
 
   /// Converts the arguments of a container.
@@ -88,6 +91,7 @@ class GenericConversion {
   std::optional<std::string> DomainInFile(const Container& container);
   Domain DomainOf(const Container& container, const std::optional<std::string>& in_file,
                   const SourceLocation& place);
+  void NoteUnknown(const EnvVariable& variable, std::string_view domain);
   void Device(const YamlValue& value, bool is_file, const Domain& domain,
               const Container& container);
   void TakePaths(GenericGroup& group, const Container& container);
@@ -101,9 +105,11 @@ class GenericConversion {
   Directories directories_;
   NewFile file_;
   std::map<const Container*, GenericFlags> flags_;
+  Environments environments_;
   YamlBudget budget_;
   bool found_ = false;
-  bool has_assumed_ = false;
+  bool has_assumed_ = false;           ///< a default as the domain
+  bool has_unknown_variable_ = false;  ///< DOMAIN, of some container
 };
 
 /// The flags are read once, so that errors in them are reported once.
@@ -147,9 +153,17 @@ Domain GenericConversion::DomainOf(const Container& container,
                                    const SourceLocation& place) {
   if (hints_.domain) return {*hints_.domain, place};
   if (const auto& flag = FlagsOf(container).domain) return {*flag, place};
-  if (in_file) return {*in_file, place};
-  if (const auto of_image = DomainOfImage(container.image)) return {std::string(*of_image), place};
-  if (!std::exchange(has_assumed_, true)) {
+  const auto variable = environments_.Find(container, "DOMAIN");
+  const bool is_unknown = variable && !variable->value;
+  // The plugin ignores an empty variable.
+  if (variable && !variable->value.value_or("").empty()) {
+    return {*variable->value, variable->source.place()};
+  }
+  const auto of_image = DomainOfImage(container.image);
+  const std::string otherwise = in_file.value_or(std::string(of_image.value_or(kOldDomain)));
+  if (is_unknown) {
+    NoteUnknown(*variable, otherwise);
+  } else if (!in_file && !of_image && !std::exchange(has_assumed_, true)) {
     findings_.Assumed(
         place, Format("no domain specified; assuming {}", kOldDomain),
         Format("this is the default of generic-device-plugin up to 0.1; from 0.2.0 on "
@@ -160,7 +174,25 @@ Domain GenericConversion::DomainOf(const Container& container,
         "the nodes have {}/…, convert again with --domain {}.",
         kOldDomain, kNewDomain, kNewDomain));
   }
-  return {std::string(kOldDomain), place};
+  return {otherwise, place};
+}
+
+/// Reports that the input does not contain the value of DOMAIN, so that `domain` is assumed.
+void GenericConversion::NoteUnknown(const EnvVariable& variable, std::string_view domain) {
+  const std::string& config_map = variable.missing_config_map;
+  findings_.Assumed(
+      variable.source.place(),
+      Format("the variable DOMAIN can come from {}, which is not in the input; assuming {}",
+             Truncate(ToJson(variable.source), 200), Truncate(domain, 100)),
+      Format("{}use --domain with the domain of the resources that `kubectl describe node` shows",
+             config_map.empty()
+                 ? ""
+                 : Format("pass the ConfigMap {} too, or ", Truncate(config_map, 100))));
+  if (!std::exchange(has_unknown_variable_, true)) {
+    file_.notes.push_back(
+        "A domain is assumed, because the variable DOMAIN of the container is not in the input. If "
+        "the nodes have other resources, convert again with --domain.");
+  }
 }
 
 /// Adds a part that was not converted. The errors since the last one are its reasons.

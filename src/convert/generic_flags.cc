@@ -61,10 +61,6 @@ std::optional<std::string_view> DomainOfImage(std::string_view image) {
 
 GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& findings) {
   GenericFlags flags;
-  const auto variable = container.variables.find("DOMAIN");
-  if (variable != container.variables.end() && !variable->second.empty()) {
-    flags.domain = variable->second;
-  }
   const auto& arguments = container.arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Manifest::Argument& argument = arguments[i];

@@ -41,7 +41,8 @@ std::string ImageOf(const YamlValue& image) {
   return image.Find("repository").text() + (tag.empty() ? "" : ":" + tag);
 }
 
-/// Returns the variables in the `env` of a container: a list, or a map in the values of charts.
+/// Returns the variables with a value in the `env` of a container: a list, or a map in the values
+/// of charts.
 std::map<std::string, std::string> VariablesOf(const YamlValue& container) {
   std::map<std::string, std::string> variables;
   const auto add = [&](const std::string& name, const YamlValue& value) {
@@ -208,12 +209,12 @@ void Walk::AddContainer(const std::shared_ptr<const Scope>& scope) {
   const auto args = OneOrItems(value.Find("args"));
   if (command.empty() && args.empty() && container.image.empty()) return;
   container.name = value.Find("name").text();
-  container.variables = VariablesOf(value);
+  const auto variables = VariablesOf(value);
   container.command_size = command.size();
   for (const auto& arguments : {command, args}) {
     for (const YamlValue& argument : arguments) {
       container.arguments.push_back(
-          {argument, Expanded(container.variables, argument.text(), manifest_.budget.bytes)});
+          {argument, Expanded(variables, argument.text(), manifest_.budget.bytes)});
     }
   }
   container.runs_program = RunsProgram(container, recognizer_.program);

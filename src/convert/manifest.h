@@ -33,8 +33,7 @@ struct Manifest {
     YamlValue object;  ///< the object that contains it
     std::shared_ptr<const Scope> scope = {};
     std::string name = {};
-    std::string image = {};                             ///< with its tag
-    std::map<std::string, std::string> variables = {};  ///< of `env`, those with a value
+    std::string image = {};  ///< with its tag
     std::vector<Argument> arguments = {};
     std::size_t command_size = 0;            ///< number of arguments from `command`
     std::set<std::string> config_maps = {};  ///< the names of the ConfigMaps that it mounts

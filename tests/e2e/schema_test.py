@@ -22,8 +22,8 @@ CONFIGURATIONS = EXAMPLES + sorted((SOURCE / "deploy/kustomize").rglob("patchbay
 
 # The codes of errors that the schema finds as well; it knows keys, types, words and ranges, not the form of strings.
 SEEN = ("syntax", "unknown-key", "wrong-type", "missing-key", "wrong-combination", "out-of-range")
-# It also finds a word that is not one of the choices of the key, of another code.
-CHOICE = re.compile(r"^((preferred_allocation|type|before_first) = '|api = '(?!dra'|device-plugin'))", re.M)
+# It also finds a word that is not one of the choices of the key, and an empty list, of another code.
+SEEN_VALUE = re.compile(r"^((preferred_allocation|type|before_first) = '|api = '(?!dra'|device-plugin'))|= \[\]", re.M)
 # Errors of these codes that it cannot find: the code, a pattern for the texts, and why.
 UNSEEN = [
     ("wrong-combination", "exclusive = true", "the key is in the resource, and the source is in its match"),
@@ -39,7 +39,7 @@ NOT_FOR_TAPLO = {"unreadable-file"}
 
 def is_seen(code, text):
     """Whether the schema rejects a sample; None if it may or may not."""
-    if code == "bad-value" and CHOICE.search(text):
+    if code == "bad-value" and SEEN_VALUE.search(text):
         return True
     if code not in SEEN:
         return None

@@ -214,6 +214,109 @@ TEST(FormsTest, TheVariableDomainReplacesTheDomainOfTheFile) {
   EXPECT_EQ(both("", ""), "file.com/x1");
 }
 
+TEST(FormsTest, TheVariableDomainCanComeFromAConfigMapOfTheInput) {
+  const auto file = ConvertedFile("domain-in-environment.yaml");
+  EXPECT_EQ(file.findings, "");
+  EXPECT_EQ(Resources(file.toml), "media.example.com/tun*10");
+}
+
+/// Converts a container with the given environment, from line 7. The input has three ConfigMaps.
+Conversion WithEnvironment(const std::string& environment, const std::string& arguments = "",
+                           const ConvertHints& hints = {}) {
+  const std::string text =
+      "kind: DaemonSet\nmetadata: {namespace: here}\nspec:\n  containers:\n"
+      "  - image: generic-device-plugin:0.2.0\n    args: [" +
+      arguments + "--device, '{name: x1, groups: [{paths: [{path: /dev/x0}]}]}']\n" + environment +
+      "\n---\nkind: ConfigMap\nmetadata: {name: one}\n"
+      "data: {DOMAIN: one.com, AIN: prefix.com, EMPTY: null}\n"
+      "---\nkind: ConfigMap\nmetadata: {name: two, namespace: here}\n"
+      "data: {DOMAIN: two.com}\nbinaryData: {BINARY: dHdvLmNvbQ==}\n"
+      "---\nkind: ConfigMap\nmetadata: {name: two, namespace: elsewhere}\n"
+      "data: {DOMAIN: elsewhere.com}\n"
+      "---\nkind: ConfigMap\nmetadata: {name: three, namespace: elsewhere}\n"
+      "data: {DOMAIN: elsewhere.com}\n";
+  return Convert(ForeignProgram::kGenericDevicePlugin, {"in.yaml", text}, hints);
+}
+
+TEST(FormsTest, TheVariableDomainHasTheSourceThatWinsInKubernetes) {
+  struct Environment {
+    const char* text;
+    const char* resource;
+  };
+  const Environment environments[] = {
+      {"    envFrom: [{configMapRef: {name: one}}]", "one.com/x1"},
+      {"    envFrom: [{configMapRef: {name: two}}]", "two.com/x1"},
+      {"    envFrom: [{configMapRef: {name: two}}, {configMapRef: {name: one}}]", "one.com/x1"},
+      {"    envFrom: [{configMapRef: {name: one}, prefix: DOM}]", "prefix.com/x1"},
+      {"    envFrom: [{configMapRef: {name: one}}, {configMapRef: {name: two}, prefix: X_}]",
+       "one.com/x1"},
+      {"    envFrom: [{configMapRef: {name: one}}, {secretRef: {name: a}, prefix: X_}]",
+       "one.com/x1"},
+      {"    envFrom: [{secretRef: {name: a}}, {configMapRef: {name: one}}]", "one.com/x1"},
+      {"    env: [{name: DOMAIN, value: env.com}]\n    envFrom: [{configMapRef: {name: one}}]",
+       "env.com/x1"},
+      {"    env: [{name: DOMAIN, value: env.com}]\n    envFrom: [{secretRef: {name: a}}]",
+       "env.com/x1"},
+      {"    env: [{name: DOMAIN}]\n    envFrom: [{configMapRef: {name: one}}]", "devic.es/x1"},
+      {"    env:\n    - {name: DOMAIN, value: env.com}\n"
+       "    - {name: DOMAIN, valueFrom: {configMapKeyRef: {name: one, key: AIN}}}",
+       "prefix.com/x1"},
+      {"    env:\n    - {name: DOMAIN, valueFrom: {secretKeyRef: {name: a, key: b}}}\n"
+       "    - {name: DOMAIN, value: env.com}",
+       "env.com/x1"},
+      {"    env: [{name: DOMAIN, valueFrom: {configMapKeyRef: {name: one, key: EMPTY}}}]",
+       "devic.es/x1"},
+      {"    env: [{name: DOMAIN, valueFrom: {configMapKeyRef: {name: one, key: domain, optional: "
+       "true}}}]\n    envFrom: [{configMapRef: {name: two}}]",
+       "two.com/x1"},
+      {"    env: [{name: domain, valueFrom: {configMapKeyRef: {name: one, key: AIN}}}]",
+       "devic.es/x1"},
+      // In the values of charts.
+      {"    env: {DOMAIN: {valueFrom: {configMapKeyRef: {name: one, key: AIN}}}}", "prefix.com/x1"},
+      {"    env: {DOMAIN: {configMapKeyRef: {name: one, key: AIN}}}", "prefix.com/x1"}};
+  for (const auto& [text, resource] : environments) {
+    const Conversion conversion = WithEnvironment(text);
+    EXPECT_EQ(conversion.diagnostics.RenderText(), "") << text;
+    EXPECT_EQ(Resources(conversion.text.value_or("")), resource) << text;
+  }
+}
+
+TEST(FormsTest, WarnsThatTheVariableDomainIsNotInTheInput) {
+  const auto secret = ConvertedFile("domain-in-secret.yaml");
+  EXPECT_EQ(secret.findings,
+            "13:17 warning the variable DOMAIN can come from {\"secretKeyRef\": {\"name\": "
+            "\"plugin\", \"key\": \"domain\"}}, which is not in the input; assuming devic.es\n");
+  EXPECT_EQ(Resources(secret.toml), "devic.es/tun*10");
+  EXPECT_THAT(secret.toml, HasSubstr("\n# A domain is assumed, because the variable DOMAIN"));
+
+  const std::string use =
+      "use --domain with the domain of the resources that `kubectl describe node` shows";
+  const std::pair<std::string, std::string> environments[] = {
+      {"    envFrom: [{secretRef: {name: a}}]", use},
+      {"    envFrom: [{configMapRef: {name: one}}, {configMap: one}]", use},
+      {"    envFrom: [{configMapRef: {name: one}}, {configMapRef: {name: a, optional: true}}]",
+       "pass the ConfigMap a too, or " + use},
+      {"    envFrom: [{configMapRef: {name: three}}]", "pass the ConfigMap three too, or " + use},
+      {"    env: [{name: DOMAIN, valueFrom: {configMapKeyRef: {name: a, key: b}}}]",
+       "pass the ConfigMap a too, or " + use},
+      {"    env: [{name: DOMAIN, valueFrom: {configMapKeyRef: {name: two, key: BINARY}}}]", use},
+      {"    env: [{name: DOMAIN, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]", use},
+      {"    env: {DOMAIN: {secretKeyRef: {name: a, key: b}}}", use}};
+  for (const auto& [text, hint] : environments) {
+    const Conversion conversion = WithEnvironment(text);
+    const auto findings = conversion.diagnostics.Sorted();
+    ASSERT_EQ(findings.size(), 1u) << text << "\n" << conversion.diagnostics.RenderText();
+    EXPECT_EQ(findings[0].code, "assumed") << text;
+    EXPECT_EQ(findings[0].place.line, 7) << text;
+    EXPECT_THAT(findings[0].message, testing::StartsWith("the variable DOMAIN can come from {\""));
+    EXPECT_EQ(findings[0].hint, hint) << text;
+    EXPECT_EQ(Resources(conversion.text.value_or("")), "devic.es/x1") << text;
+    // The flag wins, and the domain of the caller.
+    EXPECT_EQ(WithEnvironment(text, "--domain, flag.com, ").diagnostics.RenderText(), "") << text;
+    EXPECT_EQ(WithEnvironment(text, "", {.domain = "a.com"}).diagnostics.RenderText(), "") << text;
+  }
+}
+
 TEST(FormsTest, NotesThatTheOtherPluginIsADeployment) {
   const auto outcome = ConvertedFile("deployment.yaml");
   const std::string difference =
@@ -226,6 +329,31 @@ TEST(FormsTest, NotesThatTheOtherPluginIsADeployment) {
                       "controllers:\n  main:\n    type: deployment\n    containers: {main: {image: "
                       "'generic-device-plugin:0.2.0', args: [--device, 'x1,/dev/x0']}}\n");
   EXPECT_EQ(chart.findings, "3:11 warning " + difference + "\n");
+}
+
+TEST(FormsTest, NotesThatAppTemplateMakesADeploymentWithoutAType) {
+  const std::string difference =
+      "without a `type`, app-template makes the plugin a Deployment, which runs on some nodes; "
+      "Patchbay is a DaemonSet, which runs on all nodes";
+  const auto outcome = ConvertedFile("app-template-without-type.yaml");
+  EXPECT_EQ(outcome.findings, "9:9 warning " + difference + "\n");
+  EXPECT_THAT(outcome.toml, HasSubstr("# Difference: without a `type`, app-template makes the"));
+  // Up to version 1, `controller` has the type.
+  EXPECT_EQ(ConvertedFile("app-template-old.yaml").findings, "7:5 warning " + difference + "\n");
+  const auto old = [](const std::string& controller) {
+    return test::Converted(ForeignProgram::kGenericDevicePlugin,
+                           "image: generic-device-plugin:0.2.0\nargs: [--device, 'x1,/dev/x0']\n" +
+                               controller + "persistence: {dev: {type: hostPath}}\n")
+        .findings;
+  };
+  EXPECT_EQ(old("controller: {replicas: 1}\n"), "3:13 warning " + difference + "\n");
+  EXPECT_EQ(old("controller: {type: daemonset}\n"), "");
+  EXPECT_THAT(old("controller: {type: deployment}\n"),
+              testing::StartsWith("3:20 warning the plugin is a Deployment, which"));
+  // Another chart has its own default.
+  std::string other = Content("app-template-old.yaml");
+  other.replace(other.find("app-template"), 12, "generic-device-plugin");
+  EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin, other).findings, "");
 }
 
 TEST(FormsTest, RejectsAKeyThatIsNotIndented) {
@@ -479,9 +607,9 @@ TEST(FormsTest, WritesUnsupportedPartsAsComments) {
 TEST(FormsTest, RejectsTemplatesAndSubstitutionsWithTheirLocation) {
   const auto outcome = ConvertedFile("substitutions.yaml");
   EXPECT_EQ(outcome.findings,
-            "22:36 error `path` is not known: ${ZIGBEE_PATH}\n"
-            "23:23 error `name` is not known: {{ .Values.name }}\n"
-            "28:25 warning this text is not a configuration of the plugin\n");
+            "23:36 error `path` is not known: ${ZIGBEE_PATH}\n"
+            "24:23 error `name` is not known: {{ .Values.name }}\n"
+            "29:25 warning this text is not a configuration of the plugin\n");
   EXPECT_EQ(Resources(outcome.toml), "devic.es/tun");
   EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin,
                             "domain: a.com\nlisten: ${X}\ndevices: [{name: x1, groups: [{paths: "
