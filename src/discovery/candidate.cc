@@ -1,6 +1,8 @@
 #include "discovery/candidate.h"
 
+#include "base/number.h"
 #include "base/path.h"
+#include "model/variables.h"
 
 namespace patchbay {
 
@@ -15,6 +17,19 @@ MatchReport::Item Candidate::item() const {
   if (device->nodes.empty() && !syspath.empty()) item.paths.push_back(syspath);
   if (device->id.empty() && item.paths.empty()) item.id = identity;
   return item;
+}
+
+Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candidate,
+                               const std::string& node_name) {
+  const MatchSpec& match = spec.matches[candidate.device->match];
+  if (!match.id) return candidate.identity;
+  Variables variables = VariablesOf(*candidate.device);
+  variables.resource = spec.name;
+  variables.node_name = node_name;
+  if (std::holds_alternative<CountSource>(match.source)) {
+    variables.index = ParseNumber<std::int64_t>(candidate.identity).value();
+  }
+  return match.id->Render(variables);
 }
 
 }  // namespace patchbay

@@ -3,8 +3,10 @@
 #include <memory>
 #include <string>
 
+#include "base/result.h"
 #include "discovery/scan_request.h"
 #include "model/device.h"
+#include "model/spec.h"
 
 namespace patchbay {
 
@@ -20,5 +22,10 @@ struct Candidate {
   /// Returns the label for a report.
   MatchReport::Item item() const;
 };
+
+/// Returns the text of the device's ID: as the match renders it, or the default one. Fails if the
+/// device has no value for a variable.
+Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candidate,
+                               const std::string& node_name);
 
 }  // namespace patchbay

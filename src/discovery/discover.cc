@@ -14,7 +14,6 @@
 #include <unordered_set>
 
 #include "base/format.h"
-#include "base/number.h"
 #include "discovery/device_id.h"
 #include "discovery/device_notes.h"
 #include "discovery/device_rules.h"
@@ -27,19 +26,6 @@
 
 namespace patchbay {
 namespace {
-
-Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candidate,
-                               const std::string& node_name) {
-  const auto& id = spec.matches[candidate.device->match].id;
-  if (!id) return candidate.identity;
-  Variables variables = VariablesOf(*candidate.device);
-  variables.resource = spec.name;
-  variables.node_name = node_name;
-  if (std::holds_alternative<CountSource>(spec.matches[candidate.device->match].source)) {
-    variables.index = ParseNumber<std::int64_t>(candidate.identity).value();
-  }
-  return id->Render(variables);
-}
 
 /// Sorts by ID, those with the same ID by label. Usually a source finds them in this order.
 void SortById(std::vector<Candidate>& found) {

@@ -167,9 +167,11 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
     if (!match.together && match.require.empty()) return false;
     const auto missing = MissingNode(match, *candidate.device);
     if (!missing) return false;
-    scan.RejectCandidate(candidate, RejectReason::kIncomplete,
-                         Format("the device \"{}\" needs a node {}; it has {}", candidate.identity,
-                                *missing, Paths(*candidate.device)));
+    const auto identity = IdentityOf(spec, candidate, scan.request().node_name);
+    scan.RejectCandidate(
+        candidate, RejectReason::kIncomplete,
+        Format("the device \"{}\" needs a node {}; it has {}",
+               identity.value_or(candidate.identity), *missing, Paths(*candidate.device)));
     return true;
   });
   return grouped;

@@ -62,6 +62,9 @@ TEST_F(GroupingTest, TogetherMakesOneDeviceOfAllNodes) {
   EXPECT_THAT(found.devices, IsEmpty()) << "each alternative needs a node";
   ASSERT_THAT(Rejected(found.rejected), ElementsAre("incomplete /dev/kvm"));
   EXPECT_THAT(found.rejected[0].detail, HasSubstr("needs a node /dev/net/tun; it has /dev/kvm"));
+  const MatchSpec named = test::WithId(match, "vm");
+  EXPECT_THAT(Discover(Resource({named}), HostRoot(tree_.path()), "").rejected.at(0).detail,
+              HasSubstr("the device \"vm\" needs a node"));
   tree_.File("dev/net/tun");
   found = find();
   ASSERT_THAT(found.devices, testing::SizeIs(1));
