@@ -19,7 +19,7 @@ struct GroupKey {
   /// different places do not become one group: they stay devices with the same ID.
   std::string place;
 
-  auto operator<=>(const GroupKey&) const = default;
+  auto operator<=>(const GroupKey&) const = default;  // NOLINT(modernize-use-nullptr): its own 0
 };
 
 std::optional<std::string> ValueOf(const Device& device, const std::string& variable) {
