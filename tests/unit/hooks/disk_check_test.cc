@@ -236,17 +236,17 @@ class HangingDiskTest : public DiskCheckTest {
   void TearDown() override {
     hanging_.End();
     const auto deadline = steady_clock::now() + seconds(60);
-    while (test::ThreadsOf(getpid()) > threads_ && steady_clock::now() < deadline) {
+    while (test::DescriptorsOf(getpid()) > descriptors_ && steady_clock::now() < deadline) {
       std::this_thread::yield();
     }
-    EXPECT_EQ(test::ThreadsOf(getpid()), threads_);
+    EXPECT_EQ(test::DescriptorsOf(getpid()), descriptors_);
   }
   std::string Directory() {
     tree_.Dir("hanging");
     return tree_.path("hanging");
   }
 
-  const std::size_t threads_ = test::ThreadsOf(getpid());
+  const std::size_t descriptors_ = test::DescriptorsOf(getpid());
   DeviceNode node_;
   test::HangingMount hanging_{Directory()};
 };
