@@ -10,7 +10,7 @@
 #include "base/format.h"
 #include "base/number.h"
 #include "base/path.h"
-#include "config/foreign_syntax.h"
+#include "config/foreign_notation.h"
 
 namespace patchbay {
 namespace {

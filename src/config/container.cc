@@ -17,7 +17,7 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "config/drm_nodes.h"
-#include "config/foreign_syntax.h"
+#include "config/foreign_notation.h"
 #include "config/match.h"
 #include "config/normalize.h"
 #include "config/path_clashes.h"

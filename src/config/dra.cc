@@ -9,7 +9,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
-#include "config/foreign_syntax.h"
+#include "config/foreign_notation.h"
 #include "model/driver_name.h"
 #include "model/template_shape.h"
 #include "model/validators.h"

@@ -1,4 +1,4 @@
-#include "config/foreign_syntax.h"
+#include "config/foreign_notation.h"
 
 #include <algorithm>
 #include <optional>

@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "config/argv.h"
 #include "config/duration.h"
-#include "config/foreign_syntax.h"
+#include "config/foreign_notation.h"
 #include "model/template_shape.h"
 #include "model/validators.h"
 

@@ -11,7 +11,7 @@
 #include "base/format.h"
 #include "config/argv.h"
 #include "config/conditions.h"
-#include "config/foreign_syntax.h"
+#include "config/foreign_notation.h"
 #include "config/path_checks.h"
 #include "config/toml_text.h"
 #include "config/variable_scope.h"

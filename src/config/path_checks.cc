@@ -58,7 +58,7 @@ std::optional<std::string> OnlyPath(const Glob& glob) {
   if (glob.alternatives().size() != 1) return std::nullopt;
   std::string path;
   for (const Glob::Component& component : glob.alternatives().front()) {
-    if (component.any_depth || !component.name.literal()) return std::nullopt;
+    if (!component.literal()) return std::nullopt;
     path.append("/").append(component.name.text());
   }
   return path;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "config/foreign_syntax.h"
+#include "config/foreign_notation.h"
 #include "config/variable_scope.h"
 #include "model/spec.h"
 
@@ -165,10 +165,8 @@ bool CheckBeginnings(const std::vector<Glob>& globs, const std::vector<Text>& li
   for (std::size_t i = 0; i < globs.size(); ++i) {
     for (const Glob::Components& alternative : globs[i].alternatives()) {
       const auto known = static_cast<std::size_t>(
-          std::ranges::find_if(alternative,
-                               [](const Glob::Component& component) {
-                                 return component.any_depth || !component.name.literal();
-                               }) -
+          std::ranges::find_if(
+              alternative, [](const Glob::Component& component) { return !component.literal(); }) -
           alternative.begin());
       if (known == alternative.size()) continue;
       const bool is_proc = known == 1 && alternative.front().name.text() == "proc";

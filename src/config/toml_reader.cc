@@ -15,7 +15,7 @@
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
-#include "config/foreign_syntax.h"
+#include "config/foreign_notation.h"
 #include "config/toml_precheck.h"
 
 namespace patchbay {

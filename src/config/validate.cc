@@ -16,7 +16,7 @@
 #include "config/conditions.h"
 #include "config/container.h"
 #include "config/dra.h"
-#include "config/foreign_syntax.h"
+#include "config/foreign_notation.h"
 #include "config/health.h"
 #include "config/match.h"
 #include "config/normalize.h"

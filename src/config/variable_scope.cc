@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "config/foreign_syntax.h"
+#include "config/foreign_notation.h"
 #include "model/spec.h"
 #include "model/template_shape.h"
 

@@ -15,8 +15,7 @@ namespace {
 /// Returns whether a glob such as "/**/x" would scan the whole host. Such a glob is only matched
 /// against paths.
 bool IsTooWide(const Glob::Components& pattern) {
-  const Glob::Component& first = pattern.front();
-  return (first.any_depth || !first.name.literal()) &&
+  return !pattern.front().literal() &&
          std::any_of(pattern.begin(), pattern.end(),
                      [](const Glob::Component& component) { return component.any_depth; });
 }
@@ -28,9 +27,7 @@ std::string_view LiteralBeginning(std::string_view pattern) {
 
 bool HasWildcard(const Glob& glob) {
   return std::ranges::any_of(glob.alternatives(), [](const Glob::Components& alternative) {
-    return std::ranges::any_of(alternative, [](const Glob::Component& component) {
-      return component.any_depth || !component.name.literal();
-    });
+    return !std::ranges::all_of(alternative, &Glob::Component::literal);
   });
 }
 
@@ -94,18 +91,13 @@ std::optional<std::string> Exclusion::OfName(const std::string& path) {
   return "it is excluded by " + pattern->glob.text();
 }
 
-/// A pattern for the kernel's names, such as /dev/dri/card*, describes a kind of node.
-bool Exclusion::NamesDevice(const Pattern& pattern, bool by_link) {
-  return !pattern.only_filters && (by_link || !pattern.has_wildcard);
-}
-
 std::optional<Excluded> Exclusion::OfNode(const std::string& path, const std::string& real_path) {
   std::optional<Excluded> excluded;
   for (Pattern& pattern : patterns_) {
     const bool is_real = pattern.glob.Matches(real_path), is_path = pattern.glob.Matches(path);
     if (!is_real && !is_path) continue;
     pattern.is_used = true;
-    const bool names_device = NamesDevice(pattern, !is_real);
+    const bool names_device = pattern.NamesDevice(!is_real);
     if (excluded && !names_device) continue;
     const std::string& glob = pattern.glob.text();
     excluded = {is_path ? "it is excluded by " + glob
@@ -116,7 +108,7 @@ std::optional<Excluded> Exclusion::OfNode(const std::string& path, const std::st
   const auto [begin, end] = links_.equal_range(real_path);
   for (auto link = begin; link != end; ++link) {
     const Pattern& pattern = patterns_[link->second.pattern];
-    const bool names_device = NamesDevice(pattern, true);
+    const bool names_device = pattern.NamesDevice(true);
     if (excluded && !names_device) continue;
     const std::string &name = link->second.path, &glob = pattern.glob.text();
     excluded = {name == glob

@@ -57,12 +57,13 @@ class Exclusion {
     bool has_wildcard;
     bool only_filters;  ///< see OfPartition
     bool is_used = false;
+    /// A pattern for the kernel's names, such as /dev/dri/card*, names a kind of node instead.
+    bool NamesDevice(bool by_link) const { return !only_filters && (by_link || !has_wildcard); }
   };
   struct Link {
     std::string path;  ///< as the glob matched it
     std::size_t pattern;
   };
-  static bool NamesDevice(const Pattern& pattern, bool by_link);
   Pattern* FirstMatch(const std::string& path, bool for_disk = false);
 
   std::vector<Pattern> patterns_;

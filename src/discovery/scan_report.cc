@@ -11,8 +11,7 @@ bool IsNamedBy(const Glob::Components& pattern, const std::vector<std::string_vi
   return path.size() <= pattern.size() &&
          std::equal(path.begin(), path.end(), pattern.begin(),
                     [](std::string_view name, const Glob::Component& component) {
-                      return component.name.literal() && !component.any_depth &&
-                             component.name.text() == name;
+                      return component.literal() && component.name.text() == name;
                     });
 }
 

@@ -40,6 +40,8 @@ class Glob {
   struct Component {
     NamePattern name;
     bool any_depth = false;
+    /// Returns whether it matches only one name.
+    bool literal() const { return name.literal() && !any_depth; }
   };
   using Components = std::vector<Component>;
 

@@ -181,7 +181,7 @@ def names_in(value):
 
 
 def each(*cases):
-    """Each case with Helm 3, and the first one with Helm 4, which has the same templates and schemas."""
+    """Each case with Helm 3, and the first one with Helm 4, which reads the same chart."""
     cases = cases or (None,)
     return (*((helm.VERSIONS[0], case) for case in cases), (helm.VERSIONS[1], cases[0]))
 
