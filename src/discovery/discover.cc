@@ -71,9 +71,9 @@ void ScanMatches(const ResourceSpec& spec, ScanContext& scan) {
   for (std::size_t i = 0; i < spec.matches.size(); ++i) {
     scan.BeginMatch(spec.matches[i], i, spec.api);
     std::visit([&](const auto& source) { ScanSource(source, scan); }, spec.matches[i].source);
+    RemoveExcluded(spec.matches[i], scan);
     scan.EndMatch();
   }
-  RemoveExcludedGroups(spec, scan);
 }
 
 /// The nodes of exclusive resources.
@@ -167,8 +167,8 @@ void RejectWithoutExcludes(const ResourceSpec& spec, std::vector<Candidate>& fou
     return glob == missing.end()
                ? std::string()
                : Format(
-                     "{} excludes nothing on this node, and the match has exclude_required: "
-                     "correct it, or attach the device that it names",
+                     "{} excludes no device of the match on this node, and the match has "
+                     "exclude_required: correct or remove it, or attach the device that it names",
                      glob->second);
   });
 }

@@ -59,9 +59,11 @@ Exclusion Exclusion::Of(const MatchSpec& match, ScanContext& scan) {
     bool is_undecided = false;
     const auto follow = [&](const std::string& path, const HostEntry* entry) {
       const auto node = scan.Follow(path, entry);
-      pattern.is_used = pattern.is_used || (node && scan.AcceptsType(node->type));
       is_undecided = is_undecided || (!node && node.error().kind != ErrorKind::kNotFound);
-      if (node && node->path != path) exclusion.links_.emplace(node->path, Link{path, index});
+      if (!node) return;
+      const bool by_link = node->path != path;
+      if (pattern.NamesDevice(by_link)) exclusion.named_.push_back({*node, index});
+      if (by_link) exclusion.links_.emplace(node->path, Link{path, index});
     };
     const std::size_t unreadable = scan.unreadable();
     for (const Glob::Components& alternative : glob.alternatives()) {
@@ -77,12 +79,13 @@ Exclusion Exclusion::Of(const MatchSpec& match, ScanContext& scan) {
 }
 
 Exclusion::Pattern* Exclusion::FirstMatch(const std::string& path, bool for_disk) {
-  const auto found = std::ranges::find_if(patterns_, [&](const Pattern& pattern) {
-    return !(for_disk && pattern.only_filters) && pattern.glob.Matches(path);
-  });
-  if (found == patterns_.end()) return nullptr;
-  found->is_used = true;
-  return &*found;
+  Pattern* first = nullptr;
+  for (Pattern& pattern : patterns_) {
+    if ((for_disk && pattern.only_filters) || !pattern.glob.Matches(path)) continue;
+    pattern.is_used = true;
+    if (first == nullptr) first = &pattern;
+  }
+  return first;
 }
 
 std::optional<std::string> Exclusion::OfName(const std::string& path) {
@@ -93,31 +96,32 @@ std::optional<std::string> Exclusion::OfName(const std::string& path) {
 
 std::optional<Excluded> Exclusion::OfNode(const std::string& path, const std::string& real_path) {
   std::optional<Excluded> excluded;
-  for (Pattern& pattern : patterns_) {
-    const bool is_real = pattern.glob.Matches(real_path), is_path = pattern.glob.Matches(path);
-    if (!is_real && !is_path) continue;
+  const auto exclude = [&](Pattern& pattern, bool by_link, std::string why) {
     pattern.is_used = true;
-    const bool names_device = pattern.NamesDevice(!is_real);
-    if (excluded && !names_device) continue;
+    const bool with_device = pattern.NamesDevice(by_link);
+    if (excluded && (excluded->with_device || !with_device)) return;
+    excluded = {std::move(why), with_device};
+  };
+  for (Pattern& pattern : patterns_) {
     const std::string& glob = pattern.glob.text();
-    excluded = {is_path ? "it is excluded by " + glob
-                        : Format("it is a link to {}, which is excluded by {}", real_path, glob),
-                names_device};
-    if (names_device) return excluded;
+    const bool is_real = pattern.glob.Matches(real_path);
+    if (pattern.glob.Matches(path)) {
+      exclude(pattern, !is_real, "it is excluded by " + glob);
+    } else if (is_real) {
+      exclude(pattern, false,
+              Format("it is a link to {}, which is excluded by {}", real_path, glob));
+    }
   }
   const auto [begin, end] = links_.equal_range(real_path);
   for (auto link = begin; link != end; ++link) {
-    const Pattern& pattern = patterns_[link->second.pattern];
-    const bool names_device = pattern.NamesDevice(true);
-    if (excluded && !names_device) continue;
+    Pattern& pattern = patterns_[link->second.pattern];
     const std::string &name = link->second.path, &glob = pattern.glob.text();
-    excluded = {name == glob
-                    ? Format("it is excluded by {}, a link to the same node", glob)
-                    : Format("it is excluded by {}, as {} is a link to the same node", glob, name),
-                names_device};
-    if (names_device) return excluded;
+    exclude(pattern, true,
+            name == glob
+                ? Format("it is excluded by {}, a link to the same node", glob)
+                : Format("it is excluded by {}, as {} is a link to the same node", glob, name));
   }
-  if (undecided_.empty()) return excluded;
+  if (undecided_.empty() || (excluded && excluded->with_device)) return excluded;
   return Excluded{Format("{}, which may exclude it, cannot be looked up now", undecided_), true};
 }
 
@@ -131,13 +135,21 @@ std::optional<std::string> Exclusion::OfPartition(const std::string& path,
   if (const Pattern* pattern = FirstMatch(path, true)) return excluded_by(*pattern, "");
   const auto [begin, end] = links_.equal_range(path);
   for (auto link = begin; link != end; ++link) {
-    const Pattern& pattern = patterns_[link->second.pattern];
-    if (!pattern.only_filters) return excluded_by(pattern, link->second.path);
+    Pattern& pattern = patterns_[link->second.pattern];
+    if (pattern.only_filters) continue;
+    pattern.is_used = true;
+    return excluded_by(pattern, link->second.path);
   }
   for (const std::string& link : links) {
     if (const Pattern* pattern = FirstMatch(link, true)) return excluded_by(*pattern, link);
   }
   return std::nullopt;
+}
+
+std::string Exclusion::Use(const Named& named) {
+  Pattern& pattern = patterns_[named.pattern];
+  pattern.is_used = true;
+  return Format("{} is excluded by {}", named.node.path, pattern.glob.text());
 }
 
 std::vector<std::string> Exclusion::Unused() const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/glob.h"
+#include "os/host_root.h"
 
 namespace patchbay {
 
@@ -23,9 +24,10 @@ struct Excluded {
 /// without links, and by every link to it that exists on the host or that udev requested for it.
 /// For example, "/dev/disk/by-id/nvme-SYSTEM" excludes /dev/nvme0n1 and all other links to it. A
 /// partition that is excluded excludes its disk. A glob that names a device, because it has no
-/// wildcard or matches a link, excludes the device with all its nodes; a pattern for the kernel's
-/// names leaves out nodes. The directories of links that do not exist yet are watched. While a glob
-/// cannot be evaluated, every node is excluded, so that an excluded node is never advertised.
+/// wildcard or matches a link, excludes the device with all its nodes, see RemoveExcluded; a
+/// pattern for the kernel's names leaves out nodes. The directories of links that do not exist yet
+/// are watched. While a glob cannot be evaluated, every node is excluded, so that an excluded node
+/// is never advertised.
 ///
 /// A value; belongs to the thread of its scan.
 class Exclusion {
@@ -47,8 +49,16 @@ class Exclusion {
   std::optional<std::string> OfPartition(const std::string& path,
                                          std::span<const std::string> links);
 
-  /// Returns the globs that name nothing on this host that the match accepts, and that have
-  /// excluded nothing since Of.
+  /// A node on the host that a glob excludes with its device, although the match may not find it.
+  struct Named {
+    HostNode node;
+    std::size_t pattern;
+  };
+  const std::vector<Named>& named() const { return named_; }
+  /// Returns why a named node is excluded, and notes that its glob has excluded something.
+  std::string Use(const Named& named);
+
+  /// Returns the globs that have excluded nothing.
   std::vector<std::string> Unused() const;
 
  private:
@@ -67,6 +77,7 @@ class Exclusion {
   Pattern* FirstMatch(const std::string& path, bool for_disk = false);
 
   std::vector<Pattern> patterns_;
+  std::vector<Named> named_;
   std::string undecided_;  ///< a glob that could not be evaluated; empty if none
   /// The links to each path without links, in the order in which they were found.
   std::multimap<std::string, Link> links_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <compare>
 #include <map>
+#include <unordered_map>
+#include <utility>
 
 #include "base/format.h"
 #include "model/variables.h"
@@ -10,9 +12,8 @@
 namespace patchbay {
 namespace {
 
-/// The group that a candidate belongs to.
+/// The group that a candidate of a match belongs to.
 struct GroupKey {
-  std::size_t match;
   std::string value;  ///< of the variable in group_by, as text
   /// The place of a device whose value can be that of another device too: the USB port if the value
   /// is text from a device, and the path of the parent if it is the name of the parent. Nodes in
@@ -41,11 +42,11 @@ std::string PlaceOfChooser(const Device& device, const std::string& variable) {
 }
 
 /// Returns nothing for a device without a value of the variable in group_by of its match.
-std::optional<GroupKey> KeyOfGroup(const ResourceSpec& spec, const Device& device) {
-  const std::string& variable = spec.matches[device.match].group_by;
-  auto value = ValueOf(device, variable);
+std::optional<GroupKey> KeyOfGroup(const MatchSpec& match, const Device& device) {
+  const std::string& variable = match.group_by;
+  auto value = variable.empty() ? std::nullopt : ValueOf(device, variable);
   if (!value) return std::nullopt;
-  return GroupKey{device.match, *std::move(value), PlaceOfChooser(device, variable)};
+  return GroupKey{*std::move(value), PlaceOfChooser(device, variable)};
 }
 
 void Merge(Candidate from, Candidate& into) {
@@ -53,6 +54,70 @@ void Merge(Candidate from, Candidate& into) {
   MergeValues(std::move(from.device->values), into.device->values);
   if (into.unhealthy.empty()) into.unhealthy = std::move(from.unhealthy);
 }
+
+/// The excluded devices of a match.
+class ExcludedDevices {
+ public:
+  ExcludedDevices(const MatchSpec& match, ScanContext& scan) : match_(match), scan_(scan) {
+    for (const auto& [part, why] : scan.excluded()) AddGroupOf(part, {why});
+    for (const Exclusion::Named& named : scan.exclusion().named()) {
+      const HostNode& node = named.node;
+      const auto syspath = scan.sysfs().OfNode(node.type, node.major, node.minor);
+      if (!syspath) continue;
+      by_syspath_.emplace(*syspath, &named);
+      if (const auto ancestry = scan.ancestries().Of(*syspath);
+          ancestry && !match.group_by.empty()) {
+        Device part;
+        part.nodes.push_back({node.path, node.path, node.type, node.major, node.minor,
+                              scan.ancestries().ValuesOf(*ancestry)});
+        AddGroupOf(part, {"", &named});
+      }
+    }
+  }
+  bool empty() const { return groups_.empty() && by_syspath_.empty(); }
+
+  /// Returns why a candidate of the match is excluded; empty if it is not.
+  std::string WhyExcluded(const Candidate& candidate) const {
+    if (const auto key = KeyOfGroup(match_, *candidate.device)) {
+      if (const auto group = groups_.find(*key); group != groups_.end()) {
+        const auto& [why, named] = group->second;
+        return Format("the device \"{}\", which it belongs to, is excluded: {}", key->value,
+                      named == nullptr ? why : scan_.exclusion().Use(*named));
+      }
+    }
+    if (by_syspath_.empty()) return "";
+    std::string why = WhyExcludedBelow(candidate.syspath);
+    for (const DeviceNode& node : candidate.device->nodes) {
+      if (!why.empty()) break;
+      why = WhyExcludedBelow(scan_.sysfs().OfNode(node.type, node.major, node.minor).value_or(""));
+    }
+    return why;
+  }
+
+ private:
+  struct Reason {
+    std::string why;
+    const Exclusion::Named* named = nullptr;  ///< has the reason, unless null
+  };
+
+  void AddGroupOf(const Device& part, Reason reason) {
+    if (auto key = KeyOfGroup(match_, part)) groups_.emplace(*std::move(key), std::move(reason));
+  }
+  std::string WhyExcludedBelow(std::string syspath) const {
+    while (syspath.size() > kSysDevices.size()) {
+      syspath.resize(syspath.rfind('/'));
+      const auto above = by_syspath_.find(syspath);
+      if (above == by_syspath_.end()) continue;
+      return Format("it is part of {}", scan_.exclusion().Use(*above->second));
+    }
+    return "";
+  }
+
+  const MatchSpec& match_;
+  ScanContext& scan_;
+  std::map<GroupKey, Reason> groups_;
+  std::unordered_map<std::string, const Exclusion::Named*> by_syspath_;
+};
 
 /// Returns an alternative of a glob as a pattern.
 std::string PatternText(const Glob::Components& alternative) {
@@ -108,21 +173,22 @@ std::string Paths(const Device& device) {
 /// Makes one candidate of those of a group, and rejects those without a value.
 std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) {
   std::vector<Candidate> grouped;
-  std::map<GroupKey, std::size_t> places;  // indexes in `grouped`
+  std::map<std::pair<std::size_t, GroupKey>, std::size_t> places;  // by match; in `grouped`
   for (Candidate& candidate : std::exchange(scan.candidates(), {})) {
     const MatchSpec& match = spec.matches[candidate.device->match];
     if (match.group_by.empty() && !match.together) {
       grouped.push_back(std::move(candidate));
       continue;
     }
-    const auto key = match.together ? GroupKey{candidate.device->match, JoinedIdentity(match), ""}
-                                    : KeyOfGroup(spec, *candidate.device);
+    const auto key =
+        match.together ? GroupKey{JoinedIdentity(match), ""} : KeyOfGroup(match, *candidate.device);
     if (!key) {
       scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
                            Format("group_by: no value for \"{}\"", match.group_by));
       continue;
     }
-    const auto [place, is_new] = places.emplace(*key, grouped.size());
+    const auto [place, is_new] =
+        places.emplace(std::pair(candidate.device->match, *key), grouped.size());
     if (is_new) {
       candidate.identity = key->value;
       grouped.push_back(std::move(candidate));
@@ -135,21 +201,14 @@ std::vector<Candidate> MergeGroups(const ResourceSpec& spec, ScanContext& scan) 
 
 }  // namespace
 
-void RemoveExcludedGroups(const ResourceSpec& spec, ScanContext& scan) {
-  std::map<GroupKey, std::string> excluded;  // why
-  for (const auto& [part, why] : scan.excluded()) {
-    if (auto key = KeyOfGroup(spec, part)) excluded.emplace(*std::move(key), why);
-  }
+void RemoveExcluded(const MatchSpec& match, ScanContext& scan) {
+  const ExcludedDevices excluded(match, scan);
   if (excluded.empty()) return;
   std::erase_if(scan.candidates(), [&](const Candidate& candidate) {
-    if (spec.matches[candidate.device->match].group_by.empty()) return false;
-    const auto key = KeyOfGroup(spec, *candidate.device);
-    const auto found = key ? excluded.find(*key) : excluded.end();
-    if (found == excluded.end()) return false;
-    scan.report().Drop({candidate.item(), DropReason::kExcluded,
-                        Format("the device \"{}\", which it belongs to, is excluded: {}",
-                               key->value, found->second)},
-                       candidate.device->match);
+    if (candidate.device->match != scan.match_index()) return false;
+    const std::string why = excluded.WhyExcluded(candidate);
+    if (why.empty()) return false;
+    scan.report().Drop({candidate.item(), DropReason::kExcluded, why});
     return true;
   });
 }

@@ -54,6 +54,7 @@ void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api)
   api_ = api;
   unreadable_before_ = unreadable_;
   report_.BeginMatch(match, index);
+  excluded_.clear();
   exclusion_ = match.exclude.empty() ? Exclusion() : Exclusion::Of(match, *this);
   if (UsesSysfs(match) || api == Api::kDra) WatchNearestExisting("/run/udev/data");
 }
@@ -61,9 +62,10 @@ void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api)
 void ScanContext::EndMatch() {
   if (is_over_budget_) return;  // the excludes were not searched for
   for (std::string& glob : exclusion_.Unused()) {
-    report_.AddPlace({.place = glob,
-                      .problem = glob + " excludes nothing: the host has no such path now",
-                      .is_exclude = true});
+    report_.AddPlace(
+        {.place = glob,
+         .problem = glob + " excludes nothing: the match finds no device with that name now",
+         .is_exclude = true});
     unused_excludes_.push_back({match_index_, std::move(glob)});
   }
 }
@@ -89,8 +91,6 @@ void ScanContext::ReportUnmatchedPath(const std::function<bool(const std::string
   if (std::ranges::any_of(request_.wanted, matches)) return ReportUnmatched(std::nullopt);
   report_.Drop(request_.wanted.front(), DropReason::kNoMatch, "the pattern does not match it");
 }
-
-bool ScanContext::AcceptsType(FileType type) const { return Accepts(match_->type, type); }
 
 void ScanContext::WatchNearestExisting(std::string directory) {
   while (watched_links_.insert(directory).second) {
@@ -290,10 +290,6 @@ std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const Hos
                                               NamedValues values, std::string* with_device) {
   if (entry == nullptr) WatchNearestExisting(DirectoryOf(path));
   const auto by_name = exclusion_.OfName(path);
-  if (by_name && with_device == nullptr) {
-    report_.Drop(path, DropReason::kExcluded, *by_name);
-    return std::nullopt;
-  }
   if (entry != nullptr && entry->type != FileType::kSymlink &&
       !Accepts(match_->type, entry->type)) {
     report_.Drop(path, DropReason::kWrongType, WrongType(entry->type, match_->type));
@@ -402,7 +398,6 @@ void ScanContext::AddNode(const std::string& path, const HostEntry* entry, Named
 
 void ScanContext::AddExcluded(Device part, const std::string& path, std::string why) {
   if (!IsGrouped() || !TakeMemory(ScanShare::kDevice, path)) return;
-  part.match = match_index_;
   excluded_.emplace_back(std::move(part), std::move(why));
 }
 

@@ -61,8 +61,6 @@ class ScanContext {
   void ReportUnmatchedPath(const std::function<bool(const std::string& path)>& matches);
   /// Those of all matches so far, in their order.
   std::vector<UnusedExclude>& unused_excludes() { return unused_excludes_; }
-  /// Returns whether the match accepts a file of the type.
-  bool AcceptsType(FileType type) const;
 
   /// Returns the entries of a directory whose names are `wanted`, ordered by IdLess, and watches
   /// it. If it does not exist, returns none and watches the nearest existing ancestor. Reports a
@@ -136,7 +134,9 @@ class ScanContext {
   DeviceAncestries& ancestries() { return ancestries_; }
   const HostRoot& host() const { return host_; }
   std::vector<Candidate>& candidates() { return candidates_; }
-  /// Parts of excluded devices of matches with `group_by`, and why they are excluded.
+  std::size_t match_index() const { return match_index_; }
+  Exclusion& exclusion() { return exclusion_; }
+  /// Parts of excluded devices of the match, if it has `group_by`, and why they are excluded.
   const std::vector<std::pair<Device, std::string>>& excluded() const { return excluded_; }
   std::vector<Rejection>& rejected() { return rejected_; }
   /// Directories whose changes may change the result; host paths without links.

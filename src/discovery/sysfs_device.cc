@@ -74,6 +74,10 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
                     TextOfPart(member->self(), device.self(), why)};
       }
     };
+    const auto node_excluded = node_path.empty() ? std::nullopt : scan.ExcludeNode(node_path);
+    if (node_excluded && node_excluded->with_device) {
+      exclude(DropReason::kExcluded, node_excluded->why);
+    }
     if (auto unselected = scan.WhyUnselected(*member)) {
       if (unselected->is_negated) exclude(DropReason::kCondition, unselected->why);
       unfit.push_back({&member->self(), std::move(unselected->why)});
@@ -100,9 +104,8 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
     if (node_path.empty()) {
       // A network interface has no node for its values.
       MergeValues(std::move(values), found.values);
-    } else if (const auto node_excluded = scan.ExcludeNode(node_path)) {
+    } else if (node_excluded) {
       any_excluded = true;
-      if (node_excluded->with_device) exclude(DropReason::kExcluded, node_excluded->why);
     } else if (auto node = scan.NodeOf(member->self(), std::move(values))) {
       found.nodes.push_back(std::move(*node));
     } else {

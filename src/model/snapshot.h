@@ -84,10 +84,13 @@ struct DeviceNote {
   bool operator==(const DeviceNote&) const = default;
 };
 
-/// A glob of `exclude` that excludes nothing on this host, which may be a misspelled link.
+/// A glob of `exclude` that excludes nothing on this node: a misspelled link, or a device that the
+/// match does not find.
 struct UnusedExclude {
   static constexpr std::string_view kReason =
-      "it excludes nothing, because it names no device of this node; check its spelling";
+      "it excludes nothing, because the match finds no device with that name on this node; check "
+      "its "
+      "spelling";
   std::size_t match = 0;  ///< the index of its match
   std::string glob;
 

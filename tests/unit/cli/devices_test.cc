@@ -158,7 +158,7 @@ match = [{ path = "/srv/cards/*", type = "file", exclude = ["/srv/cards/card1", 
   const Json json = Json::parse(Devices({"--output", "json"}).out);
   EXPECT_EQ(json["resources"][0]["unused_excludes"],
             Json::parse(R"([{"path": "/srv/sytem", "reason":
-                "it excludes nothing, because it names no device of this node; check its spelling"
+                "it excludes nothing, because the match finds no device with that name on this node; check its spelling"
             }])"));
 }
 

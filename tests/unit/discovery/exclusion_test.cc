@@ -163,8 +163,8 @@ TEST_F(ExclusionTest, ReportNamesOnlyPatternsThatMatchNothing) {
     return texts;
   };
   EXPECT_THAT(problems("/dev/disk/by-id/nvme-OTHER"),
-              ElementsAre("/dev/disk/by-id/nvme-OTHER excludes nothing: the host has no such path "
-                          "now"));
+              ElementsAre("/dev/disk/by-id/nvme-OTHER excludes nothing: the match finds no device "
+                          "with that name now"));
   EXPECT_THAT(problems("/dev/disk/by-id/nvme-*"), IsEmpty());
   EXPECT_THAT(problems("/dev/nvme0n1"), IsEmpty());
 }
@@ -212,6 +212,15 @@ TEST_P(PartitionExclusionTest, PartitionExcludesItsDisk) {
   EXPECT_THAT(Found("/dev/sd?", "/dev/disk/by-id/ata-sda"), ElementsAre("sdb"));
 }
 
+TEST_P(PartitionExclusionTest, DiskExcludesItsPartitions) {
+  if (!GetParam()) GTEST_SKIP() << "only sysfs has the disk of a partition";
+  for (const char* exclude : {"/dev/sda", "/dev/disk/by-id/ata-sda"}) {
+    EXPECT_THAT(Found("/dev/sd*", exclude), ElementsAre("sdb", "sdb1")) << exclude;
+    EXPECT_THAT(Found("/dev/sd*[0-9]", exclude), ElementsAre("sdb1")) << exclude;
+  }
+  EXPECT_THAT(Found("/dev/sd*", "/dev/sd?"), ElementsAre("sda1", "sdb1"));
+}
+
 TEST_P(PartitionExclusionTest, FilterForWhatThePatternFindsKeepsDisks) {
   EXPECT_THAT(Found("/dev/disk/by-id/ata-*", "/dev/disk/by-id/*-part*"),
               ElementsAre("ata-sda", "ata-sdb"));
@@ -239,8 +248,13 @@ TEST_F(ExclusionTest, ReportsGlobsThatExcludeNothing) {
   EXPECT_THAT(unused({"/dev/disk/by-id/nvme-SYSTEM", "/dev/nvme1*"}), IsEmpty());
   EXPECT_THAT(unused({"/dev/disk/by-id/nvme-SYSTEMS", "/dev/nvme1n1", "/dev/disk/by-label/*"}),
               ElementsAre("/dev/disk/by-id/nvme-SYSTEMS", "/dev/disk/by-label/*"));
-  // A directory is not something that the match could find.
+  // The match finds neither: a directory, and a file that exists.
   EXPECT_THAT(unused({"/dev/disk/by-id"}), ElementsAre("/dev/disk/by-id"));
+  tree_.File("dev/nvme0");
+  EXPECT_THAT(unused({"/dev/nvme0"}), ElementsAre("/dev/nvme0"));
+  // These are names of one node.
+  EXPECT_THAT(unused({"/dev/nvme0n1", "/dev/disk/by-id/nvme-SYSTEM", "/dev/nvme0*", "/**/nvme0n1"}),
+              IsEmpty());
   EXPECT_THAT(unused({"/**/nvme2*", "/**/other"}), ElementsAre("/**/other"));
 }
 
@@ -252,8 +266,9 @@ TEST_F(ExclusionTest, RequiredExcludeWithholdsTheMatchUntilItIsFound) {
   const Discovery none = Look(match);
   EXPECT_THAT(Ids(none), IsEmpty());
   EXPECT_THAT(test::Rejected(none.rejected), Contains("missing_exclude /dev/nvme0n1"));
-  EXPECT_THAT(none.rejected.front().detail,
-              testing::HasSubstr("/dev/disk/by-label/ROOT excludes nothing on this node"));
+  EXPECT_THAT(
+      none.rejected.front().detail,
+      testing::HasSubstr("/dev/disk/by-label/ROOT excludes no device of the match on this node"));
   tree_.Link("dev/disk/by-label/ROOT", "../../nvme0n1");
   EXPECT_THAT(Ids(Look(match)), ElementsAre("nvme1n1", "nvme2n1"));
 }

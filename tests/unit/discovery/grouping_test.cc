@@ -285,6 +285,18 @@ TEST_F(SysfsGroupingTest, ExcludedFunctionExcludesItsCard) {
               ElementsAre("/dev/card3"));
 }
 
+TEST_F(SysfsGroupingTest, NodeThatTheMatchDoesNotFindExcludesItsDevice) {
+  Drive("host1", "1:0:0:0", 0);
+  Drive("host2", "2:0:0:0", 1);
+  MatchSpec match = Without(test::PathMatch({"/dev/sr*"}), "/dev/sg0");
+  match.conditions.udev = UdevPattern{{NamePattern::Compile("block").value()}, {}, {}, {}};
+  const auto find = [&] { return Discover(Resource({match}), HostRoot(tree_.path()), ""); };
+  EXPECT_THAT(find().unused_excludes, testing::SizeIs(1));
+  match = Grouped(match, "parent");
+  EXPECT_THAT(test::Paths(find()), ElementsAre("/dev/sr1"));
+  EXPECT_THAT(find().unused_excludes, IsEmpty());
+}
+
 TEST_F(SysfsGroupingTest, WarnsOfAGroupOfSeveralCards) {
   Function("0000:3b:00.0", 1);
   Function("0000:5e:00.0", 2);

@@ -508,6 +508,41 @@ TEST_F(SysfsSourcesTest, ExcludedNodeExcludesItsDevice) {
   EXPECT_THAT(found.rejected, IsEmpty()) << "an excluded node can be missing";
 }
 
+TEST_F(SysfsSourcesTest, NodeThatTheConditionsLeaveOutExcludesItsDevice) {
+  MatchSpec tty = test::Without(Usb(0x0403, 0x6001), "/dev/bus/usb/001/004");
+  tty.conditions.udev = Subsystem("tty");
+  const Discovery found = Find(tty);
+  EXPECT_THAT(Paths(found), ElementsAre("/dev/ttyUSB1"));
+  EXPECT_THAT(found.unused_excludes, IsEmpty());
+  const Discovery none = Find(test::Without(tty, "/dev/ttyUSB7"));
+  ASSERT_EQ(none.unused_excludes.size(), 1u);
+  EXPECT_EQ(none.unused_excludes[0].glob, "/dev/ttyUSB7");
+}
+
+TEST_F(SysfsSourcesTest, ExcludedDeviceExcludesThoseBelowIt) {
+  Graphics();
+  const std::string hub = "/dev/bus/usb/001/002", adapter = "/dev/bus/usb/001/004";
+  for (const MatchSpec& match :
+       {Usb(0x0403, 0x6001), Udev(Subsystem("tty")), test::PathMatch({"/dev/ttyUSB*"})}) {
+    EXPECT_THAT(Find(match).devices, testing::SizeIs(2));
+    const Discovery behind_hub = Find(test::Without(match, hub));
+    EXPECT_THAT(behind_hub.devices, IsEmpty());
+    EXPECT_THAT(behind_hub.unused_excludes, IsEmpty());
+    EXPECT_THAT(Find(test::Without(match, adapter)).devices, testing::SizeIs(1));
+    EXPECT_THAT(Find(test::Without(match, "/dev/dri/card0")).devices, testing::SizeIs(2));
+    EXPECT_THAT(Find(test::Without(match, "/dev/dri/card0")).unused_excludes, testing::SizeIs(1));
+  }
+}
+
+// The exclude names a node of the kind that the match finds, so nothing is misspelled.
+TEST_F(SysfsSourcesTest, ExcludeOfADeviceThatTheConditionsLeaveOutIsUsed) {
+  MatchSpec match = Udev(Subsystem("tty"));
+  std::get<UdevPattern>(match.source).properties = {{"ID_SERIAL_SHORT", {Name("A9*")}}};
+  const Discovery found = Find(test::Without(match, "/dev/ttyUSB1"));
+  EXPECT_THAT(Paths(found), ElementsAre("/dev/ttyUSB0"));
+  EXPECT_THAT(found.unused_excludes, IsEmpty());
+}
+
 TEST_F(SysfsSourcesTest, NotExcludesTheDeviceOfAPartThatMeetsIt) {
   Graphics();
   tree_.File(kHub.substr(1) + "/1-1.1/1-1.1:1.0/ttyUSB0/tty/ttyUSB0/console", "Y\n");
