@@ -80,7 +80,8 @@ Json DevicesJson(const Inspections& inspections, const ProbeOutcomes& probes) {
                          {"devices", std::move(devices)},
                          {"rejected", json.Rejected()},
                          {"missing_mounts", json.MissingMounts()},
-                         {"unused_excludes", json.UnusedExcludes()}});
+                         {"unused_excludes", json.UnusedExcludes()},
+                         {"notes", json.Notes()}});
   }
   return {{"resources", std::move(resources)}};
 }
@@ -101,18 +102,20 @@ std::string Below(const std::vector<std::vector<std::string>>& rows, bool colore
   return rows.size() > 1 ? "\n" + RenderTable(rows, colored) : "";
 }
 
-/// Returns tables of unhealthy and rejected devices, missing mounts and useless excludes: all
-/// problems that do not depend on probes.
+/// Returns tables of unhealthy and rejected devices, missing mounts, useless excludes, and devices
+/// that need attention: all problems that do not depend on probes.
 std::string ProblemsText(const Inspections& inspections, bool colored) {
   std::vector<std::vector<std::string>> unhealthy = {{"RESOURCE", "UNHEALTHY", "REASON"}};
   std::vector<std::vector<std::string>> rejected = {{"RESOURCE", "REJECTED", "REASON"}};
   std::vector<std::vector<std::string>> mounts = {{"RESOURCE", "MISSING MOUNT", "REASON"}};
   std::vector<std::vector<std::string>> excludes = {{"RESOURCE", "EXCLUDE", "REASON"}};
+  std::vector<std::vector<std::string>> notes = {{"RESOURCE", "NEEDS ATTENTION", "REASON"}};
   for (const auto& [snapshot, reports] : inspections) {
     const std::string& name = snapshot->spec->name;
     for (const UnusedExclude& exclude : snapshot->unused_excludes) {
       excludes.push_back({name, exclude.glob, std::string(UnusedExclude::kReason)});
     }
+    for (const DeviceNote& note : snapshot->notes) notes.push_back({name, note.device, note.text});
     for (const ListedDevice& listed : snapshot->devices) {
       if (listed.health == Health::kHealthy) continue;
       unhealthy.push_back({name, listed.device->id, listed.reason});
@@ -126,7 +129,7 @@ std::string ProblemsText(const Inspections& inspections, bool colored) {
     }
   }
   return Below(unhealthy, colored) + Below(rejected, colored) + Below(mounts, colored) +
-         Below(excludes, colored);
+         Below(excludes, colored) + Below(notes, colored);
 }
 
 /// Returns a hint with the `explain` command for resources without devices.

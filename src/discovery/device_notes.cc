@@ -85,30 +85,34 @@ std::string WhyLinkCanMove(const DeviceNode& node, const ScanContext& scan) {
   return "";
 }
 
-/// Returns the values that the nodes of a device have for a variable.
-std::set<std::string_view> ValuesIn(const Device& device, std::string_view variable) {
-  std::set<std::string_view> values;
-  for (const DeviceNode& node : device.nodes) {
-    for (const auto& [name, value] : node.values) {
-      if (name == variable) values.insert(value);
-    }
-  }
-  return values;
+std::string_view NodeValue(const DeviceNode& node, std::string_view variable) {
+  const auto value = std::ranges::find(node.values, variable, &NamedValues::value_type::first);
+  return value == node.values.end() ? std::string_view() : value->second;
 }
 
 /// Returns that a group has nodes of several devices; empty if it does not. USB devices come first:
-/// the PCI slot of a USB device is that of its controller.
+/// the PCI slot of a USB device is that of its controller, and a card reader has several disks.
 std::string WhyGroupIsTooLarge(const Device& device, const std::string& group_by) {
-  for (const auto& [variable, kind] :
-       {std::pair("usb_port", "USB devices"), std::pair("pci_slot", "PCI cards")}) {
-    const auto values = ValuesIn(device, variable);
+  struct Kind {
+    std::string_view variable, name;
+    bool is_disk = false;
+  };
+  for (const auto& [variable, name, is_disk] :
+       {Kind{"usb_port", "USB devices"}, Kind{"pci_slot", "PCI cards"},
+        Kind{"parent", "disks", true}}) {
+    std::set<std::string_view> values;
+    for (const DeviceNode& node : device.nodes) {
+      const std::string_view value = NodeValue(node, variable);
+      if (!value.empty() && (!is_disk || NodeValue(node, "DEVTYPE") == "disk"))
+        values.insert(value);
+    }
     if (values.size() > 1) {
       return Format(
           "its nodes belong to {} {} ({} and {}), because they have the same {}; "
           "group_by = \"{}\" makes a device of each",
-          values.size(), kind, *values.begin(), *values.rbegin(), group_by, variable);
+          values.size(), name, *values.begin(), *values.rbegin(), group_by, variable);
     }
-    if (!values.empty()) return "";
+    if (variable == "usb_port" && !values.empty()) return "";
   }
   return "";
 }

@@ -239,7 +239,7 @@ void AppendResource(std::string& text, const std::string& name, const ResourceSt
                     const DraPoolStatus* pool) {
   text += WithoutBrace(HeadJson(name, resource, pool)) + ",\"devices\":[";
   if (resource.snapshot == nullptr) {
-    text += "],\"rejected\":[],\"missing_mounts\":[],\"unused_excludes\":[]}";
+    text += "],\"rejected\":[],\"missing_mounts\":[],\"unused_excludes\":[],\"notes\":[]}";
     return;
   }
   const Snapshot& snapshot = *resource.snapshot;
@@ -255,7 +255,8 @@ void AppendResource(std::string& text, const std::string& name, const ResourceSt
   }
   text += "],\"rejected\":" + JsonText(json.Rejected()) +
           ",\"missing_mounts\":" + JsonText(json.MissingMounts()) +
-          ",\"unused_excludes\":" + JsonText(json.UnusedExcludes()) + "}";
+          ",\"unused_excludes\":" + JsonText(json.UnusedExcludes()) +
+          ",\"notes\":" + JsonText(json.Notes()) + "}";
 }
 
 }  // namespace

@@ -75,6 +75,14 @@ Json SnapshotJson::UnusedExcludes() const {
   return unused;
 }
 
+Json SnapshotJson::Notes() const {
+  Json notes = Json::array();
+  for (const DeviceNote& note : snapshot_.notes) {
+    notes.push_back({{"device", Printable(note.device)}, {"reason", Printable(note.text)}});
+  }
+  return notes;
+}
+
 Json DiagnosticJson(const Diagnostic& diagnostic) {
   return {{"file", diagnostic.place.file},
           {"line", diagnostic.place.line},

@@ -24,6 +24,8 @@ class SnapshotJson {
   /// [{path, reason}] of all mounts whose source is missing.
   nlohmann::ordered_json MissingMounts() const;
   nlohmann::ordered_json UnusedExcludes() const;
+  /// [{device, reason}] of devices that need attention, see discovery/device_notes.h.
+  nlohmann::ordered_json Notes() const;
 
  private:
   const Snapshot& snapshot_;

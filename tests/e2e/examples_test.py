@@ -61,7 +61,7 @@ class Examples(support.TestCase):
 
     def assert_resource(self, resource):
         self.assertEqual(set(resource), {"name", "api", "devices", "rejected", "missing_mounts",
-                                         "unused_excludes"})
+                                         "unused_excludes", "notes"})
         ids = [d["id"] for d in resource["devices"]]
         self.assertEqual(len(ids), len(set(ids)), resource["name"])
         for device in resource["devices"]:

@@ -894,8 +894,16 @@ class Page(PageTest):
         self.ask_again("resources[0]?.sick === 1")
         self.assertIn("/dev/no-such-node of device_node is missing", self.browser.texts(".reason")[0])
         self.assertEqual(self.browser.texts(".missing .path"), ["/opt/no-such-place", "/srv/sytem"])
-        self.assertEqual(self.browser.texts(".missing h3")[1:], ["Excludes without effect"])
+        self.assertEqual(self.browser.texts(".missing h3")[1], "Excludes without effect")
         self.assertIn("it excludes nothing", self.browser.texts(".missing li")[1])
+
+    def test_shows_devices_that_need_attention(self):
+        (self.dir / "host/srv").mkdir(parents=True)
+        (self.dir / "host/srv/a").touch()
+        self.open(self.daemon(resource("example.com/card", 'path = "/srv/*"\ntype = "file"', "grant_group = true")))
+        self.ask_again("resources[0]?.notes.length === 1")
+        self.assertEqual(self.browser.texts(".missing .path"), ["a"])
+        self.assertIn("a container that is not root cannot open it", self.browser.texts(".missing li")[0])
 
     def test_is_served_without_a_valid_configuration(self):
         config = self.config("nonsense = 1\n")

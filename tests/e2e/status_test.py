@@ -154,7 +154,7 @@ class Status(support.TestCase):
         for name, served in self.resources(status).items():
             shared = {"name": name, "api": served["api"], "rejected": served["rejected"],
                       "missing_mounts": served["missing_mounts"],
-                      "unused_excludes": served["unused_excludes"], "devices": [
+                      "unused_excludes": served["unused_excludes"], "notes": served["notes"], "devices": [
                 {k: v for k, v in d.items() if k not in ("in_use_by", "last_probe", "next_probe")}
                 for d in served["devices"]]}
             self.assertEqual(shared, printed[name])

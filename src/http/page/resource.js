@@ -30,6 +30,7 @@ function makeSection({ resource }) {
     rejected: make("div", { class: "rejected" }), rejections: make("ul"), title: make("h3"),
     missing: make("div", { class: "missing" }), mounts: make("ul"),
     unused: make("div", { class: "missing" }), excludes: make("ul"),
+    attention: make("div", { class: "missing" }), notes: make("ul"),
     probe: make("p", { class: "probe" }), pool: make("div", { class: "pool" }),
     snippet: make("div", { class: "snippet", hidden: "" }),
     use: make("button", { type: "button", class: "use", "aria-expanded": "false", "aria-label": `Pod snippet for ${resource.name}` }, "Pod snippet"),
@@ -42,9 +43,10 @@ function makeSection({ resource }) {
   part.rejected.append(part.title, part.rejections);
   part.missing.append(make("h3", {}, "Missing mount sources on the host"), part.mounts);
   part.unused.append(make("h3", {}, "Excludes without effect"), part.excludes);
+  part.attention.append(make("h3", {}, "Devices that need attention"), part.notes);
   part.details = make("details", { class: "resource", open: "" },
     make("summary", {}, make("span", {}, part.name, part.about), part.registration, part.why, part.sums),
-    make("div", { class: "tools" }, part.probe, part.use), part.snippet, part.pool, part.none, part.table, part.more, part.rejected, part.missing, part.unused);
+    make("div", { class: "tools" }, part.probe, part.use), part.snippet, part.pool, part.none, part.table, part.more, part.rejected, part.missing, part.unused, part.attention);
   part.elements = [part.details];
   part.use.addEventListener("click", () => {
     const opens = part.snippet.hidden;
@@ -98,6 +100,8 @@ function showSection(part, { resource, devices, rejected }) {
   showPaths(part.mounts, resource.missing_mounts);
   part.unused.hidden = resource.unused_excludes.length === 0 || isFiltered();
   showPaths(part.excludes, resource.unused_excludes);
+  part.attention.hidden = resource.notes.length === 0 || isFiltered();
+  showPaths(part.notes, resource.notes.map(({ device, reason }) => ({ path: device, reason })));
 }
 
 function showPaths(list, items) {

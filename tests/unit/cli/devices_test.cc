@@ -162,6 +162,21 @@ match = [{ path = "/srv/cards/*", type = "file", exclude = ["/srv/cards/card1", 
             }])"));
 }
 
+TEST_F(DevicesTest, WarnsOfADeviceThatNeedsAttention) {
+  Config(R"([[resource]]
+name = "example.com/card"
+grant_group = true
+match = [{ path = "/srv/cards/*", type = "file" }]
+)");
+  tree_.File("host/srv/cards/card1");
+  EXPECT_THAT(Devices().out, HasSubstr("\n\nRESOURCE          NEEDS ATTENTION  REASON\n"
+                                       "example.com/card  card1            /srv/cards/card1: "));
+  const Json notes = Json::parse(Devices({"--output", "json"}).out)["resources"][0]["notes"];
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0]["device"], "card1");
+  EXPECT_THAT(notes[0]["reason"].get<std::string>(), HasSubstr("a container that is not root"));
+}
+
 TEST_F(DevicesTest, PrintsTheDocumentedJson) {
   Config(kTwoResources);
   tree_.File("host/srv/cards/card9");
@@ -197,7 +212,8 @@ TEST_F(DevicesTest, PrintsTheDocumentedJson) {
       ],
       "rejected": [],
       "missing_mounts": [],
-      "unused_excludes": []
+      "unused_excludes": [],
+      "notes": []
     },
     {
       "name": "example.com/none",
@@ -205,7 +221,8 @@ TEST_F(DevicesTest, PrintsTheDocumentedJson) {
       "devices": [],
       "rejected": [],
       "missing_mounts": [],
-      "unused_excludes": []
+      "unused_excludes": [],
+      "notes": []
     }
   ]
 }

@@ -307,5 +307,20 @@ TEST_F(SysfsGroupingTest, WarnsOfAGroupOfSeveralCards) {
   EXPECT_THAT(found.notes[0].text, HasSubstr("group_by = \"pci_slot\""));
 }
 
+TEST_F(SysfsGroupingTest, WarnsOfAGroupOfSeveralDisks) {
+  sysfs_.Device(kController, {.subsystem = "pci", .driver = "ahci"});
+  for (const std::string n : {"0", "1"}) {
+    const std::string disk = kController + "/host" + n + "/" + n + ":0:0:0";
+    sysfs_.Device(disk, {.subsystem = "scsi", .driver = "sd"});
+    sysfs_.Device(disk + "/block/sd" + n,
+                  {.subsystem = "block", .devtype = "disk", .number = "8:" + n});
+  }
+  const Discovery found = Find({"/dev/sd*"}, "pci_slot");
+  EXPECT_THAT(Sizes(found), ElementsAre(2));
+  ASSERT_EQ(found.notes.size(), 1u);
+  EXPECT_THAT(found.notes[0].text, HasSubstr("2 disks (0:0:0:0 and 1:0:0:0)"));
+  EXPECT_THAT(Find({"/dev/sd*"}, "parent").notes, IsEmpty());
+}
+
 }  // namespace
 }  // namespace patchbay
