@@ -61,7 +61,8 @@ Checked CheckPairs(const KeyInfo& key, const TomlTable& table, Reporter& reporte
     const bool is_item = key.type == ValueType::kAttributeTable
                              ? AttributeIn(entry).has_value()
                              : std::holds_alternative<Text>(entry.value.value);
-    if (ReportKeyOfResource(key, entry, reporter)) {
+    if (IsMisplaced(key, entry.key.value)) {
+      ReportMisplaced(key, entry.key, reporter);
       checked.is_valid = false;
     } else if (list != nullptr && key.type == ValueType::kPatternTable && !list->items.empty()) {
       const Checked items = CheckTexts({.name = entry.key.value}, *list, reporter);

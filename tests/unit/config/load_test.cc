@@ -399,6 +399,14 @@ TEST(Load, AcceptsUnusualButValidInput) {
   LoadGood("\xEF\xBB\xBF[daemon]\r\nlisten = ':0'\r\n" + Resource(""));
 }
 
+TEST(Load, AcceptsAttributesWithTheNameOfAKey) {
+  LoadGood(Resource("",
+                    "udev = { subsystem = 'tty', attributes = { name = 'x', path = '*', type = "
+                    "'1', serial = 'A', id = '3', timeout = '9' } }"));
+  LoadGood("[daemon]\napi = 'dra'\n" +
+           Resource("[resource.attributes]\npath = '{path}'\nserial = 'A'\ndriver = 'x'"));
+}
+
 TEST(Load, AcceptsTextThatOnlyResemblesAForeignNotation) {
   for (const std::string_view command :
        {R"(["sh", "-c", "awk '{{print $1}}' \"$1\"", "sh", "{path}"])",
