@@ -242,7 +242,7 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
   }
   CompileOnNodes(resource, budget, reporter, spec);
   const std::span<const Section> matches = resource.GetSections("match");
-  bool complete = !matches.empty();
+  bool complete = !matches.empty() && !resource.table().is_cut;
   std::vector<const Section*> compiled_matches;
   for (const Section& match : matches) {
     auto compiled = CompileMatch(match, budget, reporter);
