@@ -148,13 +148,16 @@ void CheckNodeName(const Text& text, const std::vector<NamePattern>& patterns, R
     return !pattern.literal() || IsDnsSubdomain(pattern.text());
   });
   if (at == std::string_view::npos && are_names) {
-    return WarnOfForeignParts(text, GlobKind::kName, reporter);
+    return WarnOfForeignParts(text, GlobKind::kDotted, reporter);
   }
+  const std::string_view foreign = HintOnForeignPart(value);
   reporter.Report(
       Code::kBadPattern, text.At(at == std::string_view::npos ? 0 : at),
       Format("no node can have the name \"{}\"", value.substr(0, 100)),
-      "names of nodes have lowercase letters, digits, - and ., see `kubectl get nodes`; "
-      "the list has globs, such as edge-* and edge-[0-9], and !edge-7 excludes a node");
+      !foreign.empty()
+          ? std::string(foreign)
+          : "names of nodes have lowercase letters, digits, - and ., see `kubectl get nodes`; "
+            "the list has globs, such as edge-* and edge-[0-9], and !edge-7 excludes a node");
 }
 
 void CompileOnNodes(const Section& resource, PatternBudget& budget, Reporter& reporter,
