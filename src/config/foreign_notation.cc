@@ -28,10 +28,11 @@ struct ForeignVariable {
   std::string_view name;
 };
 
-/// Returns the first $NAME, ${NAME} or $(NAME) of the text. "$$" is a literal dollar sign in most
-/// programs, and so not a variable.
-std::optional<ForeignVariable> FindDollar(std::string_view text) {
-  for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
+/// Returns the first $NAME, ${NAME} or $(NAME) at an offset of the text or behind it. "$$" is a
+/// literal dollar sign in most programs, and so not a variable.
+std::optional<ForeignVariable> FindDollar(std::string_view text, std::size_t from = 0) {
+  for (std::size_t at = text.find('$', from); at != std::string_view::npos;
+       at = text.find('$', at + 1)) {
     std::string_view rest = text.substr(at + 1);
     if (rest.starts_with('$')) {
       ++at;
@@ -95,13 +96,9 @@ bool IsRange(std::string_view, std::string_view rest, GlobKind) {
 
 /// [0-15]
 bool HasNumber(std::string_view, std::string_view rest, GlobKind) {
-  rest = rest.substr(1, rest.find(']') - 1);
-  const auto dash = rest.find('-');
-  const auto is_number = [](std::string_view text) {
-    return !text.empty() && std::ranges::all_of(text, IsDigit);
-  };
-  return rest.size() > 3 && dash != std::string_view::npos && is_number(rest.substr(0, dash)) &&
-         is_number(rest.substr(dash + 1));
+  const std::string_view body = rest.substr(1, rest.find(']') - 1);
+  return body.size() > 3 && body.find_first_not_of("0123456789-") == std::string_view::npos &&
+         std::ranges::count(body, '-') == 1 && IsDigit(body.front()) && IsDigit(body.back());
 }
 
 /// A part of a pattern that has a meaning elsewhere, and what to write instead.
@@ -116,7 +113,7 @@ constexpr std::string_view kForDigits = "write [0-9] for a digit, and [0-9]* for
 constexpr std::string_view kForAnyText = "write * for any text";
 constexpr std::string_view kForNumbers =
     "write [0-3] for the numbers 0 to 3, and {[0-9],1[0-5]} for 0 to 15";
-constexpr std::string_view kSeparatesNot = "does not separate paths";
+constexpr std::string_view kNoSeparator = "does not separate paths";
 constexpr std::string_view kForPaths = "write a list: [\"/dev/…\", \"/dev/…\"]";
 constexpr ForeignPart kForeignParts[] = {
     {"\\d", Always, kIsRegex, kForDigits},
@@ -133,9 +130,8 @@ constexpr ForeignPart kForeignParts[] = {
     {"[", HasNumber, "matches only one character", kForNumbers, ']'},
     {":/", InPath, "does not separate the paths of host and container",
      "write [[resource.device_node]] and below it container_path = \"/dev/…\""},
-    {",/", OutsideBraces, kSeparatesNot, kForPaths},
-    {", /", OutsideBraces, kSeparatesNot, kForPaths},
-    {" /", OutsideBraces, kSeparatesNot, kForPaths},
+    {",/", OutsideBraces, kNoSeparator, kForPaths},
+    {" /", OutsideBraces, kNoSeparator, kForPaths},
 };
 
 /// Returns the first foreign part of a valid glob and sets `at` to its offset, or returns null.
@@ -184,13 +180,14 @@ void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporte
 
 void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter) {
   WarnOfDoubledBraces(text, scope, reporter);
-  const auto found = FindDollar(text.value);
-  if (!found) return;
-  const std::string variable = VariableLike(found->name, scope);
-  if (variable.empty()) return;
-  ReportNotReplaced(text, found->offset, Format("${}", found->name),
-                    Format("variables are written in braces, without $: {{{}}}", variable),
-                    reporter);
+  for (auto found = FindDollar(text.value); found;
+       found = FindDollar(text.value, found->offset + 1)) {
+    const std::string variable = VariableLike(found->name, scope);
+    if (variable.empty()) continue;  // of another program
+    return ReportNotReplaced(text, found->offset, Format("${}", found->name),
+                             Format("variables are written in braces, without $: {{{}}}", variable),
+                             reporter);
+  }
 }
 
 void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter) {

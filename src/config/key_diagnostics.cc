@@ -8,6 +8,8 @@
 #include "config/key_diagnostics.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 
 #include "base/ascii.h"
 #include "base/escape.h"
@@ -151,8 +153,8 @@ std::vector<std::string_view> NamesOf(std::span<const KeyInfo> keys, bool only_s
 }
 
 /// Returns the number of steps from one section to another in the tree of sections.
-auto Distance(std::string_view from, std::string_view to) {
-  if (from == kUdev && to == kNot) return std::ptrdiff_t{1};  // which has a udev too
+std::ptrdiff_t Distance(std::string_view from, std::string_view to) {
+  if (from == kUdev && to == kNot) return 1;  // which has a udev too
   const std::string a = Format("{}.", from), b = Format("{}.", to);
   const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
   return std::ranges::count(a, '.') + std::ranges::count(b, '.') -
@@ -162,13 +164,13 @@ auto Distance(std::string_view from, std::string_view to) {
 /// Returns the keys of this name in the sections that are nearest to `section`.
 std::vector<const KeyInfo*> NearestKeys(std::string_view name, std::string_view section) {
   std::vector<const KeyInfo*> nearest;
+  std::ptrdiff_t least = std::numeric_limits<std::ptrdiff_t>::max();
   for (const KeyInfo& key : AllKeys()) {
     if (key.name != name) continue;
-    const auto closer = nearest.empty() ? 1
-                                        : Distance(section, nearest.front()->section) -
-                                              Distance(section, key.section);
-    if (closer > 0) nearest.clear();
-    if (closer >= 0) nearest.push_back(&key);
+    const auto distance = Distance(section, key.section);
+    if (distance < least) nearest.clear();
+    if (distance <= least) nearest.push_back(&key);
+    least = std::min(least, distance);
   }
   return nearest;
 }
@@ -203,7 +205,8 @@ std::string HintOnUdevKey(std::string_view key, std::span<const KeyInfo> keys) {
 }
 
 /// Keys of other device plugins, or plausible names for a key, and their hint. `sections` and
-/// `names` are lists of words. In the first section and those above it, the first row applies.
+/// `names` are lists of words. A row for a section above another one comes before it, because the
+/// first row applies if the key is in a section above the first one.
 struct ForeignKeys {
   std::string_view sections, names, hint;
 };

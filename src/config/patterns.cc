@@ -50,7 +50,7 @@ std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporte
   if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
     reporter.Report(
         Code::kBadPattern, text.At(text.value.size() - 1), "a path cannot end with a slash",
-        Format("remove the slash; {}* is every node in a directory", Truncate(text.value, 100)));
+        Format("remove the slash; {}* is every node in the directory", Truncate(text.value, 100)));
     return std::nullopt;
   }
   if (!Take(glob->alternatives().size(), glob->memory(), text, budget, reporter)) {

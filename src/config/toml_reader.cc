@@ -340,7 +340,7 @@ TomlDocument ReadToml(const SourceFile& source, Reporter& reporter) {
   if (table) return {std::move(*table), true};
   SyntaxProblem& problem = table.error();
   TomlDocument document{{}, false};
-  int tries = 8;
+  int tries = 8;  // lines that only look like headers, in a list of lists, are rare
   // A list that is not closed is an error only at the next header, so the text before that header
   // has an error too.
   for (const Header& header : HeadersUpTo(problem.place.line, source.text)) {
