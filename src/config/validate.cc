@@ -143,7 +143,7 @@ DaemonSpec CompileDaemon(const Section& daemon, Reporter& reporter) {
 void CheckNodeName(const Text& text, const std::vector<NamePattern>& patterns, Reporter& reporter) {
   constexpr std::string_view kNameOrPattern = "abcdefghijklmnopqrstuvwxyz0123456789-.*?[]!^{},\\";
   const std::string_view value = text.value;
-  const auto at = value.find_first_not_of(kNameOrPattern, value.starts_with('!') ? 1 : 0);
+  const auto at = value.find_first_not_of(kNameOrPattern);
   const bool are_names = std::ranges::all_of(patterns, [](const NamePattern& pattern) {
     return !pattern.literal() || IsDnsSubdomain(pattern.text());
   });
@@ -171,7 +171,7 @@ void CompileOnNodes(const Section& resource, PatternBudget& budget, Reporter& re
     }
     auto patterns = CompileNamePatterns(name, budget, reporter);
     if (!patterns) continue;
-    CheckNodeName(text, *patterns, reporter);
+    CheckNodeName(name, *patterns, reporter);
     std::ranges::move(*patterns,
                       std::back_inserter(excludes ? spec.on_nodes.except : spec.on_nodes.only));
   }
