@@ -117,6 +117,13 @@ std::optional<VariableInCode> FindVariableInCode(std::span<const TemplateShape> 
   return std::nullopt;
 }
 
+bool CanHaveCode(const std::vector<Text>& argv) {
+  return std::ranges::any_of(argv, [](const Text& argument) {
+    const std::string_view name = NameOf(argument.value);
+    return Contains(kShells, name) || Contains(kInterpreters, name) || Contains(kPassToShell, name);
+  });
+}
+
 void CheckVariablesOfArgv(const std::vector<Text>& list, std::span<const Template> compiled,
                           std::string_view example, Reporter& reporter) {
   std::vector<TemplateShape> shapes;

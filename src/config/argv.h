@@ -32,6 +32,9 @@ struct VariableInCode {
 /// program that passes its arguments to a shell (ssh, su, watch, …), there are no variables.
 std::optional<VariableInCode> FindVariableInCode(std::span<const TemplateShape> argv);
 
+/// Returns whether an argument names a shell or another interpreter, so that others can be code.
+bool CanHaveCode(const std::vector<Text>& argv);
+
 /// Reports what FindVariableInCode finds. `compiled` contains one template for each item of the
 /// list.
 void CheckVariablesOfArgv(const std::vector<Text>& list, std::span<const Template> compiled,

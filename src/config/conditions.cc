@@ -50,37 +50,60 @@ std::string PortIn(std::string_view text) {
   return std::string(before == std::string_view::npos ? text : text.substr(before + 1));
 }
 
+/// Returns whether a pattern without brackets at its beginning can match a valid name: whether the
+/// end of one of the examples completes the text before the first wildcard.
+bool CanMatch(std::string_view pattern, bool (*is_valid)(std::string_view),
+              std::initializer_list<std::string_view> examples) {
+  const auto wildcard = pattern.find_first_of("*?[\\");
+  if (wildcard == std::string_view::npos) return is_valid(pattern);
+  return std::ranges::any_of(examples, [&](std::string_view example) {
+    for (std::size_t at = 0; at <= example.size(); ++at) {
+      if (is_valid(std::string(pattern.substr(0, wildcard)).append(example.substr(at))))
+        return true;
+    }
+    return false;
+  });
+}
+
+bool CanMatchPort(std::string_view pattern) {
+  return CanMatch(pattern, IsUsbPort, {"1-1.1", "usb1"});
+}
+
+bool CanMatchAddress(std::string_view pattern) {
+  return CanMatch(pattern, IsPciAddress, {"00000000:00:00.0"});  // domains can have 8 digits
+}
+
 /// Returns the name in sysfs for an address in upper case or in the short form of lspci.
 std::string AddressIn(std::string_view text) {
   const std::string lower = ToLower(text);
-  return IsPciAddress(lower) ? lower : "0000:" + lower;
+  return CanMatchAddress(lower) ? lower : "0000:" + lower;
 }
 
 /// A condition for names of sysfs.
 struct SysfsName {
-  bool (*is_valid)(std::string_view);
-  std::string (*valid_in)(std::string_view);  ///< returns the valid name in a similar one
+  bool (*can_match)(std::string_view pattern);
+  std::string (*valid_in)(std::string_view);  ///< returns the valid pattern in a similar one
   std::string_view what, hint;
 };
 constexpr SysfsName kUsbPort{
-    IsUsbPort, PortIn, "the name of a USB port",
+    CanMatchPort, PortIn, "the name of a USB port",
     "write the port as in `ls /sys/bus/usb/devices`: \"1-2\", \"1-2.3\", \"1-2.*\""};
 constexpr SysfsName kPciAddress{
-    IsPciAddress, AddressIn, "a PCI address",
+    CanMatchAddress, AddressIn, "a PCI address",
     "write the address as in `ls /sys/bus/pci/devices`: \"0000:3b:00.0\", \"0000:3b:*\""};
 
-/// Reports a name without wildcards that no device has, and returns false then. In `not`, it would
-/// exclude nothing.
+/// Reports a pattern that matches no name, and returns false then. In `not`, it would exclude
+/// nothing.
 bool CheckName(const Text& text, const NamePattern& pattern, const SysfsName& kind,
                Reporter& reporter) {
-  if (!pattern.literal() || kind.is_valid(pattern.text())) return true;
+  if (kind.can_match(pattern.text())) return true;
   const std::string near = kind.valid_in(pattern.text());
   const std::string_view foreign = HintOnForeignPart(text.value);
   reporter.Report(Code::kBadPattern, text.place,
                   Format("\"{}\" is not {}", text.value.substr(0, 100), kind.what),
-                  !foreign.empty()      ? std::string(foreign)
-                  : kind.is_valid(near) ? Format("write \"{}\"", near)
-                                        : std::string(kind.hint));
+                  !foreign.empty()       ? std::string(foreign)
+                  : kind.can_match(near) ? Format("write \"{}\"", near)
+                                         : std::string(kind.hint));
   return false;
 }
 
@@ -96,7 +119,9 @@ std::vector<NamePattern> CompileNames(const Section& section, std::string_view k
       if (kind != nullptr && !CheckName(text, pattern, *kind, reporter)) are_valid = false;
       patterns.push_back(std::move(pattern));
     }
-    if (are_valid) WarnOfForeignParts(text, GlobKind::kName, reporter);
+    if (are_valid) {
+      WarnOfForeignParts(text, kind == nullptr ? GlobKind::kText : GlobKind::kDotted, reporter);
+    }
   }
   return patterns;
 }
@@ -142,7 +167,7 @@ UdevPattern::Values CompileValues(const Section& udev, std::string_view key, Pat
   for (const auto& [name, text] : udev.GetPairs(key)) {
     auto patterns = CompileNamePatterns(text, budget, reporter);
     if (!patterns) continue;
-    WarnOfForeignParts(text, GlobKind::kName, reporter);
+    WarnOfForeignParts(text, GlobKind::kText, reporter);
     if (values.empty() || values.back().first != name.value) {
       values.emplace_back(name.value, std::vector<NamePattern>());
     }

@@ -28,10 +28,11 @@ struct ForeignVariable {
   std::string_view name;
 };
 
-/// Returns the first $NAME, ${NAME} or $(NAME) of the text. "$$" is a literal dollar sign in most
-/// programs, and so not a variable.
-std::optional<ForeignVariable> FindDollar(std::string_view text) {
-  for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
+/// Returns the first $NAME, ${NAME} or $(NAME) at an offset of the text or behind it. "$$" is a
+/// literal dollar sign in most programs, and so not a variable.
+std::optional<ForeignVariable> FindDollar(std::string_view text, std::size_t from = 0) {
+  for (std::size_t at = text.find('$', from); at != std::string_view::npos;
+       at = text.find('$', at + 1)) {
     std::string_view rest = text.substr(at + 1);
     if (rest.starts_with('$')) {
       ++at;
@@ -44,8 +45,10 @@ std::optional<ForeignVariable> FindDollar(std::string_view text) {
   return std::nullopt;
 }
 
-/// Returns the variable of the scope that has this name in upper or lower case, or "".
+/// Returns the variable of the scope that has this name in upper or lower case, or is that of udev,
+/// or "".
 std::string VariableLike(std::string_view name, const Scope& scope) {
+  if (ToLower(name) == "devnode" || name == "DEVNAME") name = "path";
   for (const Variable& variable : scope.variables) {
     if (ToLower(variable.name) == ToLower(name)) return variable.name;
   }
@@ -59,47 +62,87 @@ void ReportNotReplaced(const Text& text, std::size_t offset, std::string_view va
                   std::move(hint));
 }
 
-/// The patterns in which a part is foreign. A dot before a wildcard is usual in patterns for names
-/// and for most paths, but not behind one of kNumberedNames.
-enum class ForeignIn { kAllPatterns, kPaths, kNumberedPaths };
-constexpr std::string_view kNumberedNames[] = {"card",   "controlC", "event",   "hidraw", "loop",
-                                               "media",  "nvme",     "renderD", "sd",     "spidev",
-                                               "ttyACM", "ttyAMA",   "ttyS",    "ttyUSB", "video"};
+/// Conditions under which a part of a pattern is foreign. `before` is the text before the part, and
+/// `rest` begins with it.
+using Condition = bool (*)(std::string_view before, std::string_view rest, GlobKind kind);
+
+bool Always(std::string_view, std::string_view, GlobKind) { return true; }
+bool InPath(std::string_view, std::string_view, GlobKind kind) { return kind == GlobKind::kPath; }
+bool AtBegin(std::string_view before, std::string_view, GlobKind) { return before.empty(); }
+bool AtEnd(std::string_view, std::string_view rest, GlobKind) { return rest.size() == 1; }
+
+/// A dot before a wildcard is usual in most names, but not behind one of these, or behind a word at
+/// the beginning of a text.
+bool BehindWord(std::string_view before, std::string_view, GlobKind kind) {
+  constexpr std::string_view kNumberedNames[] = {
+      "card", "controlC", "event",  "hidraw", "loop", "media",  "nvme", "renderD",
+      "sd",   "spidev",   "ttyACM", "ttyAMA", "ttyS", "ttyUSB", "video"};
+  if (kind == GlobKind::kPath) return std::ranges::count(kNumberedNames, BaseName(before)) > 0;
+  return kind == GlobKind::kText && !before.empty() &&
+         std::ranges::all_of(before, [](char c) { return IsNameStart(c) || c == ' '; });
+}
+
+/// Braces can contain paths with commas between them.
+bool OutsideBraces(std::string_view before, std::string_view, GlobKind kind) {
+  return kind == GlobKind::kPath &&
+         std::ranges::count(before, '{') == std::ranges::count(before, '}');
+}
+
+/// {0..15}
+bool IsRange(std::string_view, std::string_view rest, GlobKind) {
+  const std::string_view body = rest.substr(0, rest.find('}'));
+  return body.find("..") != std::string_view::npos && body.find(',') == std::string_view::npos;
+}
+
+/// [0-15]
+bool HasNumber(std::string_view, std::string_view rest, GlobKind) {
+  const std::string_view body = rest.substr(1, rest.find(']') - 1);
+  return body.size() > 3 && body.find_first_not_of("0123456789-") == std::string_view::npos &&
+         std::ranges::count(body, '-') == 1 && IsDigit(body.front()) && IsDigit(body.back());
+}
 
 /// A part of a pattern that has a meaning elsewhere, and what to write instead.
 struct ForeignPart {
   std::string_view text;
-  ForeignIn where;
+  Condition is_foreign;
   std::string_view problem, hint;
+  char end = 0;  ///< of the whole part, if `text` is only its beginning
 };
 constexpr std::string_view kIsRegex = "is syntax of regular expressions, and this is a glob";
 constexpr std::string_view kForDigits = "write [0-9] for a digit, and [0-9]* for a number";
 constexpr std::string_view kForAnyText = "write * for any text";
+constexpr std::string_view kForNumbers =
+    "write [0-3] for the numbers 0 to 3, and {[0-9],1[0-5]} for 0 to 15";
+constexpr std::string_view kNoSeparator = "does not separate paths";
+constexpr std::string_view kForPaths = "write a list: [\"/dev/…\", \"/dev/…\"]";
 constexpr ForeignPart kForeignParts[] = {
-    {"\\d", ForeignIn::kAllPatterns, kIsRegex, kForDigits},
-    {"\\w", ForeignIn::kAllPatterns, kIsRegex, kForAnyText},
-    {"\\s", ForeignIn::kAllPatterns, kIsRegex, "write ? for one character"},
-    {"]+", ForeignIn::kAllPatterns, kIsRegex, kForDigits},
-    {")+", ForeignIn::kAllPatterns, kIsRegex, kForAnyText},
-    {"|", ForeignIn::kAllPatterns, kIsRegex, "write {a,b} for a or b, and \\| for the character"},
-    {".*", ForeignIn::kNumberedPaths, kIsRegex, kForAnyText},
-    {".+", ForeignIn::kNumberedPaths, kIsRegex, kForAnyText},
-    {":/", ForeignIn::kPaths, "does not separate the paths of host and container",
+    {"\\d", Always, kIsRegex, kForDigits},
+    {"\\w", Always, kIsRegex, kForAnyText},
+    {"\\s", Always, kIsRegex, "write ? for one character"},
+    {"]+", Always, kIsRegex, kForDigits},
+    {")+", Always, kIsRegex, kForAnyText},
+    {"|", Always, kIsRegex, "write {a,b} for a or b, and \\| for the character"},
+    {".+", Always, kIsRegex, kForAnyText},
+    {".*", BehindWord, kIsRegex, kForAnyText},
+    {"^", AtBegin, kIsRegex, "remove ^: a glob matches the whole text"},
+    {"$", AtEnd, kIsRegex, "remove $: a glob matches the whole text; \\$ is the character"},
+    {"{", IsRange, "is a range of a shell, and here only a text", kForNumbers, '}'},
+    {"[", HasNumber, "matches only one character", kForNumbers, ']'},
+    {":/", InPath, "does not separate the paths of host and container",
      "write [[resource.device_node]] and below it container_path = \"/dev/…\""},
+    {",/", OutsideBraces, kNoSeparator, kForPaths},
+    {" /", OutsideBraces, kNoSeparator, kForPaths},
 };
 
 /// Returns the first foreign part of a valid glob and sets `at` to its offset, or returns null.
 /// Escaped characters and those in brackets are literal.
 const ForeignPart* FindForeignPart(std::string_view glob, GlobKind kind, std::size_t& at) {
-  const auto is_foreign = [&](const ForeignPart& part) {
-    if (!glob.substr(at).starts_with(part.text)) return false;
-    if (part.where == ForeignIn::kAllPatterns) return true;
-    return kind == GlobKind::kPath &&
-           (part.where == ForeignIn::kPaths ||
-            std::ranges::count(kNumberedNames, BaseName(glob.substr(0, at))) > 0);
+  const auto is_here = [&](const ForeignPart& part) {
+    const std::string_view rest = glob.substr(at);
+    return rest.starts_with(part.text) && part.is_foreign(glob.substr(0, at), rest, kind);
   };
   for (at = 0; at < glob.size(); ++at) {
-    const auto* found = std::ranges::find_if(kForeignParts, is_foreign);
+    const auto* found = std::ranges::find_if(kForeignParts, is_here);
     if (found != std::end(kForeignParts)) return found;
     if (glob[at] == '\\') {
       ++at;
@@ -111,16 +154,6 @@ const ForeignPart* FindForeignPart(std::string_view glob, GlobKind kind, std::si
 }
 
 }  // namespace
-
-void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter) {
-  const auto found = FindDollar(text.value);
-  if (!found) return;
-  std::string example = VariableLike(found->name, scope);
-  if (example.empty()) example = scope.TypeOf(found->name) ? found->name : "name";
-  ReportNotReplaced(text, found->offset, Format("${}", found->name),
-                    Format("variables are written in braces, without $: {{{}}}", example),
-                    reporter);
-}
 
 void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporter) {
   constexpr auto kNone = std::string_view::npos;
@@ -145,6 +178,18 @@ void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporte
   }
 }
 
+void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter) {
+  WarnOfDoubledBraces(text, scope, reporter);
+  for (auto found = FindDollar(text.value); found;
+       found = FindDollar(text.value, found->offset + 1)) {
+    const std::string variable = VariableLike(found->name, scope);
+    if (variable.empty()) continue;  // of another program
+    return ReportNotReplaced(text, found->offset, Format("${}", found->name),
+                             Format("variables are written in braces, without $: {{{}}}", variable),
+                             reporter);
+  }
+}
+
 void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter) {
   const bool is_path = kind == GlobKind::kPath;
   if (const auto found = is_path ? FindDollar(glob.value) : std::nullopt) {
@@ -154,8 +199,10 @@ void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter) {
   std::size_t at = 0;
   const ForeignPart* part = FindForeignPart(glob.value, kind, at);
   if (part == nullptr) return;
+  const std::string_view rest = std::string_view(glob.value).substr(at);
+  const auto size = part->end == 0 ? part->text.size() : rest.find(part->end) + 1;
   reporter.Report(Code::kForeignNotation, glob.At(at),
-                  Format("\"{}\" {}", part->text, part->problem),
+                  Format("\"{}\" {}", Truncate(rest.substr(0, size), 100), part->problem),
                   Format("{}{}", part->hint,
                          is_path && part->problem == kIsRegex
                              ? "; or write a regex instead of a path: regex = '…'"
@@ -164,16 +211,31 @@ void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter) {
 
 std::string_view HintOnForeignPart(std::string_view pattern) {
   std::size_t at = 0;
-  const ForeignPart* part = FindForeignPart(pattern, GlobKind::kName, at);
+  const ForeignPart* part = FindForeignPart(pattern, GlobKind::kDotted, at);
   return part == nullptr ? "" : part->hint;
 }
 
-std::string HintOnGlobInRegex(std::string_view regex) {
+std::optional<GlobInRegex> FindGlobInRegex(std::string_view regex) {
   constexpr auto kNone = std::string_view::npos;
+  for (auto at = regex.find('{'); at != kNone; at = regex.find('{', at + 1)) {
+    const std::string_view part = regex.substr(at, regex.find('}', at) - at + 1);
+    const bool is_list = part.find(',') != kNone || part.find("..") != kNone;
+    // {2,3} repeats what is before it, and \x{…} and \p{…} have no comma.
+    if (!is_list || part.find_first_not_of("0123456789,{}") == kNone || regex[at - 1] == '\\') {
+      continue;
+    }
+    return GlobInRegex{at,
+                       Format("\"{}\" is only a text in a regular expression", Truncate(part, 100)),
+                       "write (a|b) for a or b, and [0-3] for the numbers 0 to 3"};
+  }
+  const auto star = regex.find('*');
+  if (star == kNone || IsDigit(regex[star - 1])) return std::nullopt;  // 0* is any number of zeros
   const bool has_more = regex.find_first_of("\\+?()[]{}|^$") != kNone || regex.find(".*") != kNone;
-  if (has_more || regex.find('*') == kNone) return "";
-  return Format("write the glob as path = \"{}\"; in a regular expression, any text is .*",
-                Truncate(regex, 100));
+  if (has_more) return std::nullopt;
+  return GlobInRegex{star, "in a regular expression, \"*\" repeats the character before it",
+                     Format("write the glob as path = \"{}\"; in a regular expression, any text "
+                            "is .*",
+                            Truncate(regex, 100))};
 }
 
 std::string_view HintOnForeignGroup(std::string_view text) {

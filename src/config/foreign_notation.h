@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,24 +14,30 @@ namespace patchbay {
 /// Hints on text in the notation of another program or key. A warning is about text that is valid
 /// and means something else here, which is probably not intended.
 
-/// Reports a variable of a shell, of Kubernetes or of udev in a template: $NAME, ${name}, $(NAME).
-/// The hint shows the variable of `scope` with this name, if there is one.
-void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter);
-
 /// Reports {{name}}, {{ name }} and {{ .Name }} in a template if the scope has the variable.
 void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporter);
 
-enum class GlobKind { kPath, kName };
+/// Reports these and, also if the scope has the variable, the notation of a shell, of Kubernetes
+/// and of udev: $NAME, ${name} and $(NAME).
+void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter);
 
-/// Reports the first part of a valid glob that is syntax of regular expressions or, in a path,
-/// HOST:CONTAINER or a variable of a shell.
+/// A pattern for paths, for text from a device, or for names in which dots are usual.
+enum class GlobKind { kPath, kText, kDotted };
+
+/// Reports the first part of a valid glob that is syntax of regular expressions or of a shell, or
+/// several paths.
 void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter);
 
-/// Returns the hint of that report for the pattern of a name, or "".
+/// Returns the hint of that report for a name in which dots are usual, or "".
 std::string_view HintOnForeignPart(std::string_view pattern);
 
-/// Returns a hint if a regular expression has no syntax but the * of a glob, otherwise "".
-std::string HintOnGlobInRegex(std::string_view regex);
+struct GlobInRegex {
+  std::size_t offset;
+  std::string problem, hint;
+};
+/// Returns the alternatives of a glob in a regular expression that begins with "/", or its * if
+/// there is no other syntax.
+std::optional<GlobInRegex> FindGlobInRegex(std::string_view regex);
 
 /// Returns the hint on a group at the beginning of the text that RE2 does not have, or "".
 std::string_view HintOnForeignGroup(std::string_view text);

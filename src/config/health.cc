@@ -24,7 +24,9 @@ std::vector<Template> CompileArgv(const Section& section, std::string_view examp
   std::vector<Template> argv;
   const std::vector<Text> list = section.GetTexts("command");
   if (!CheckArgv(list, section.PlaceOf("command"), example, reporter)) return argv;
+  const bool can_have_code = CanHaveCode(list);
   for (const Text& argument : list) {
+    if (!can_have_code) WarnOfDoubledBraces(argument, scope, reporter);
     if (auto compiled = CompileTemplate(argument, scope, reporter)) {
       argv.push_back(std::move(*compiled));
     }

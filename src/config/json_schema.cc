@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/ascii.h"
 #include "base/format.h"
@@ -59,10 +60,6 @@ Json StringOrStrings(bool non_empty) {
   return either;
 }
 
-Json TableOf(Json value) {
-  return {{"type", "object"}, {"additionalProperties", std::move(value)}};
-}
-
 /// Returns the schema of an attribute: a template, or a table with its type and a template.
 Json AttributeSchema() {
   Json typed = Json::object();
@@ -80,13 +77,15 @@ Json AttributeSchema() {
 
 Json SectionSchema(std::string_view section);
 
-/// Forbids the keys of [[resource]] in a table of it with arbitrary keys.
-Json WithoutKeysOfResource(const KeyInfo& table, Json schema) {
-  if (table.section != "resource") return schema;
-  Json names = Json::array();
-  for (const KeyInfo& key : KeysOf(table.section)) names.push_back(key.name);
-  schema["propertyNames"]["not"] = {{"enum", std::move(names)}};
-  return schema;
+/// Returns the schema of a table with arbitrary keys, except those of other sections.
+Json TableOf(const KeyInfo& table, Json value) {
+  std::set<std::string_view> misplaced;
+  for (const KeyInfo& key : AllKeys()) {
+    if (IsMisplaced(table, key.name)) misplaced.insert(key.name);
+  }
+  return {{"type", "object"},
+          {"additionalProperties", std::move(value)},
+          {"propertyNames", {{"not", {{"enum", std::move(misplaced)}}}}}};
 }
 
 /// Returns the schema of the values of a key, without title and description.
@@ -102,10 +101,9 @@ Json ValueSchema(const KeyInfo& key) {
       return {{"type", "integer"}, {"minimum", key.range.min}, {"maximum", key.range.max}};
     case ValueType::kBoolean: return {{"type", "boolean"}};
     case ValueType::kDuration: return StringSchema(false);
-    case ValueType::kTemplateTable:
-      return WithoutKeysOfResource(key, TableOf(TemplateSchema(false)));
-    case ValueType::kPatternTable: return TableOf(StringOrStrings(true));
-    case ValueType::kAttributeTable: return WithoutKeysOfResource(key, TableOf(AttributeSchema()));
+    case ValueType::kTemplateTable: return TableOf(key, TemplateSchema(false));
+    case ValueType::kPatternTable: return TableOf(key, StringOrStrings(true));
+    case ValueType::kAttributeTable: return TableOf(key, AttributeSchema());
     case ValueType::kTable: {
       Json table = SectionSchema(key.table);
       if (key.non_empty) table["minProperties"] = 1;

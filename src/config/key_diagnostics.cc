@@ -1,13 +1,15 @@
 // Messages and hints are generated from KeyInfo. The hint on a wrong type contains the user's own
 // value in the right type if its meaning is clear, otherwise an example. The hint on an unknown key
 // is the first that applies of: the replacement for a key of another device plugin, a section with
-// a similar name if the value is a table, the section to which the key belongs, a key with a
-// similar name, and the list of keys. For `udev` there are separate hints. Text from the file is
-// shortened to 100 bytes.
+// a similar name if the value is a table, the nearest section that has the key, the replacement in
+// a section below, a key with a similar name, and the list of keys. For `udev` there are separate
+// hints. Text from the file is shortened to 100 bytes.
 
 #include "config/key_diagnostics.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 
 #include "base/ascii.h"
 #include "base/escape.h"
@@ -19,8 +21,8 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view kResource = "resource";
 constexpr std::string_view kMatch = "resource.match";
+constexpr std::string_view kNot = "resource.match.not";
 constexpr std::string_view kUdev = "resource.match.udev";
 
 /// Returns the type of a value in words.
@@ -150,14 +152,44 @@ std::vector<std::string_view> NamesOf(std::span<const KeyInfo> keys, bool only_s
   return names;
 }
 
-/// Returns a hint that a key belongs to another section, or "" if no section has it.
-std::string WhereItBelongs(std::string_view key) {
-  for (const KeyInfo& other : AllKeys()) {
-    if (other.name != key) continue;
-    const std::string hint = "it belongs to " + SectionTitle(other.section);
-    return IsSection(other.type) ? Format("{}: {}", hint, ExampleOf(other)) : hint;
+/// Returns the number of steps from one section to another in the tree of sections.
+std::ptrdiff_t Distance(std::string_view from, std::string_view to) {
+  if (from == kUdev && to == kNot) return 1;  // which has a udev too
+  const std::string a = Format("{}.", from), b = Format("{}.", to);
+  const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+  return std::ranges::count(a, '.') + std::ranges::count(b, '.') -
+         2 * std::count(a.begin(), end, '.');
+}
+
+/// Returns the keys of this name in the sections that are nearest to `section`.
+std::vector<const KeyInfo*> NearestKeys(std::string_view name, std::string_view section) {
+  std::vector<const KeyInfo*> nearest;
+  std::ptrdiff_t least = std::numeric_limits<std::ptrdiff_t>::max();
+  for (const KeyInfo& key : AllKeys()) {
+    if (key.name != name) continue;
+    const auto distance = Distance(section, key.section);
+    if (distance < least) nearest.clear();
+    if (distance <= least) nearest.push_back(&key);
+    least = std::min(least, distance);
   }
-  return "";
+  return nearest;
+}
+
+/// Returns the titles of the sections of keys: "[[resource.match]] or [resource.health]".
+std::string TitlesOf(const std::vector<const KeyInfo*>& keys) {
+  std::string titles;
+  for (const KeyInfo* key : keys) {
+    titles += (titles.empty() ? "" : " or ") + SectionTitle(key->section);
+  }
+  return titles;
+}
+
+/// Returns a hint that a key belongs to another section, or "" if no section has it.
+std::string WhereItBelongs(std::string_view name, std::string_view section) {
+  const auto keys = NearestKeys(name, section);
+  if (keys.empty()) return "";
+  const std::string hint = "it belongs to " + TitlesOf(keys);
+  return IsSection(keys.front()->type) ? Format("{}: {}", hint, ExampleOf(*keys.front())) : hint;
 }
 
 /// Returns the hint on an unknown key in `udev`, which may belong to one of its tables.
@@ -167,58 +199,94 @@ std::string HintOnUdevKey(std::string_view key, std::span<const KeyInfo> keys) {
       key.find_first_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
     return Format("a udev property is written properties = {{ {} = \"…\" }}", key);
   }
-  const std::string elsewhere = WhereItBelongs(key);
+  const std::string elsewhere = WhereItBelongs(key, kUdev);
   return Format("{}{}a sysfs attribute is written attributes = {{ {} = \"…\" }}", elsewhere,
                 elsewhere.empty() ? "" : "; ", key);
 }
 
-/// Keys of other device plugins, or plausible names for a key, and their hint.
+/// Keys of other device plugins, or plausible names for a key, and their hint. `sections` and
+/// `names` are lists of words. A row for a section above another one comes before it, because the
+/// first row applies if the key is in a section above the first one.
 struct ForeignKeys {
-  std::string_view section, names, hint;
+  std::string_view sections, names, hint;
 };
+constexpr std::string_view kMatchAndNot = "resource.match resource.match.not";
 constexpr std::string_view kByNode =
     "write [[resource.device_node]] and below it container_path = \"/dev/…\"";
 constexpr ForeignKeys kForeignKeys[] = {
-    {kMatch, "vendor vendor_id idVendor vid product product_id idProduct pid pci_id usb_id",
+    {"daemon", "interval", "write rescan = \"60s\""},
+    {"daemon", "port", "write listen = \"[::]:9478\""},
+    {"resource", "mountPath", kByNode},
+    {"resource", "device devices paths glob groups",
+     "write [[resource.match]] and below it path = \"/dev/…\""},
+    {"resource", "count nummaxdevices shared",
+     "write replicas = 10, the number of containers that can have a device at the same time; "
+     "devices without nodes are `count` in [[resource.match]]"},
+    {"resource", "limit",
+     "write max_per_container = 1, or max_devices in the match to list no more devices than that"},
+    {"resource", "nodes node_name node_names node_selector nodeName nodeNames nodeSelector",
+     "write on_nodes = [\"rack-*\"], with names of nodes; labels belong to the DaemonSet"},
+    {"resource.device_node resource.mount", "path source src", "write host_path = \"/…\""},
+    {"resource.device_node resource.mount", "target destination dst",
+     "write container_path = \"/…\""},
+    {"resource.health", "interval", "write period = \"30s\""},
+    {kMatchAndNot,
+     "vendor vendor_id idVendor vid usb_vendor pci_vendor product product_id idProduct pid "
+     "usb_product pci_device pci_id usb_id",
      "write usb = \"0403:6001\" or pci = \"10ee:5000\", with * for any vendor or product"},
-    {kMatch, "port bus",
+    {kMatchAndNot, "port bus",
      "write usb_port = \"1-2\" and usb = \"*:*\", with the port as in `ls /sys/bus/usb/devices`"},
-    {kMatch, "address slot", "write pci_address = \"0000:3b:00.0\" and pci = \"*:*\""},
+    {kMatchAndNot, "address slot", "write pci_address = \"0000:3b:00.0\" and pci = \"*:*\""},
+    {kMatchAndNot, "usb_serial", "write serial = \"…\" and usb = \"*:*\""},
+    {kMatch, "driver", "write udev = { driver = \"…\" }"},
+    {kMatch, "subsystem", "write udev = { subsystem = \"…\" }"},
     {kMatch, "limit", "write max_devices = 1"},
-    {kMatch, "usb_serial", "write serial = \"…\" and usb = \"*:*\""},
     {kMatch, "path_exclude", "write exclude = \"/dev/…\""},
     {kMatch, "mountPath", kByNode},
     {kMatch, "glob device devices paths node", "write path = \"/dev/…\""},
-    {kResource, "mountPath", kByNode},
-    {kResource, "device devices paths glob groups",
-     "write [[resource.match]] and below it path = \"/dev/…\""},
-    {kResource, "count nummaxdevices shared",
-     "write replicas = 10, the number of containers that can have a device at the same time; "
-     "devices without nodes are `count` in [[resource.match]]"},
-    {kResource, "limit",
-     "write max_per_container = 1, or max_devices in the match to list no more devices than that"},
-    {"resource.health", "interval", "write period = \"30s\""},
-    {"daemon", "interval", "write rescan = \"60s\""},
-    {"daemon", "port", "write listen = \"[::]:9478\""},
+    {kNot, "driver", "write not = { udev = { driver = \"…\" } }"},
+    {kNot, "subsystem", "write not = { udev = { subsystem = \"…\" } }"},
+    {kNot, "path regex glob device devices paths node",
+     "write exclude = \"/dev/…\" in [[resource.match]]"},
     // Keys of udev rules.
     {kUdev, "ATTR ATTRS", "write attributes = { NAME = \"…\" }"},
     {kUdev, "ENV", "write properties = { NAME = \"…\" }"},
     {kUdev, "KERNEL", "write path = \"/dev/…\" in the match"},
 };
 
+bool HasWord(std::string_view words, std::string_view word) {
+  return Format(" {} ", words).find(Format(" {} ", word)) != std::string::npos;
+}
+
+/// Returns the hint on a foreign key of the section, or "".
+std::string_view HintOnForeignKey(std::string_view key, std::string_view section) {
+  const auto* found = std::ranges::find_if(kForeignKeys, [&](const ForeignKeys& foreign) {
+    return HasWord(foreign.names, key) && HasWord(foreign.sections, section);
+  });
+  return found == std::end(kForeignKeys) ? "" : found->hint;
+}
+
+/// Returns the hint on a foreign key of a section below this one, or "".
+std::string HintOnForeignKeyBelow(std::string_view key, std::string_view section) {
+  const std::string above = section.empty() ? "" : Format("{}.", section);
+  for (const ForeignKeys& foreign : kForeignKeys) {
+    if (!HasWord(foreign.names, key) || !foreign.sections.starts_with(above)) continue;
+    const std::string_view first = foreign.sections.substr(0, foreign.sections.find(' '));
+    return Format("in {}, {}", SectionTitle(first), foreign.hint);
+  }
+  return "";
+}
+
 std::string HintOnUnknown(const TomlEntry& entry, std::span<const KeyInfo> keys) {
   const std::string_view key = entry.key.value;
   const std::string_view section = keys.front().section;
-  for (const ForeignKeys& foreign : kForeignKeys) {
-    const bool is_named =
-        Format(" {} ", foreign.names).find(Format(" {} ", key)) != std::string::npos;
-    if (is_named && foreign.section == section) return std::string(foreign.hint);
-  }
+  if (const auto hint = HintOnForeignKey(key, section); !hint.empty()) return std::string(hint);
   if (section == kUdev) return HintOnUdevKey(key, keys);
   if (IsSection(entry.value)) {
     if (std::string hint = DidYouMean(key, NamesOf(keys, true)); !hint.empty()) return hint;
   }
-  if (std::string hint = WhereItBelongs(key); !hint.empty()) return hint;
+  if (std::string hint = WhereItBelongs(key, section); !hint.empty()) return hint;
+  if (std::string hint = HintOnForeignKeyBelow(key, section); !hint.empty()) return hint;
   const std::vector<std::string_view> known = NamesOf(keys);
   return DidYouMean(key, known, known.size() > 15 ? "" : Format("must be one of {}", OneOf(known)));
 }
@@ -256,16 +324,17 @@ void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& rep
           : Format("in the table {}, {}", table.name, HintOnWrongType({.name = key}, entry.value)));
 }
 
-bool ReportKeyOfResource(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
-  const std::string& name = entry.key.value;
-  if (table.section != kResource || !FindKey(KeysOf(kResource), name)) return false;
-  reporter.Report(Code::kUnknownKey, entry.key.place,
-                  Format("\"{}\" in [{}.{}] is a key of {}", name, table.section, table.name,
-                         SectionTitle(table.section)),
-                  Format("it belongs to {}; move it above the table [{}.{}]{}",
-                         SectionTitle(table.section), table.section, table.name,
-                         table.name == "env" ? ", or write the variable in upper case" : ""));
-  return true;
+void ReportMisplaced(const KeyInfo& table, const Text& name, Reporter& reporter) {
+  const auto keys = NearestKeys(name.value, table.section);
+  const std::string sections = TitlesOf(keys);
+  const std::string title = Format("[{}.{}]", table.section, table.name);
+  const bool is_upper_case = table.name == "env" || table.name == "properties";
+  reporter.Report(
+      Code::kUnknownKey, name.place,
+      Format("\"{}\" in {} is a key of {}", name.value, title, sections),
+      Format("it belongs to {}; move it {}{}", sections,
+             keys.front()->section == table.section ? "above the table " + title : "there",
+             is_upper_case ? ", or write the name in upper case" : ""));
 }
 
 std::string_view ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInfo> keys,

@@ -18,9 +18,8 @@ void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& repor
 /// Reports that a value in `table`, a table with arbitrary keys, has the wrong type, or in a table
 /// of patterns is an empty list.
 void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
-/// Reports an entry of `table`, a table with arbitrary keys, that is a key of [[resource]], written
-/// below the table by accident. Returns whether it is.
-bool ReportKeyOfResource(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
+/// Reports an entry of `table` with the name of a key of another section (IsMisplaced).
+void ReportMisplaced(const KeyInfo& table, const Text& name, Reporter& reporter);
 /// Reports a key that is not among `keys`, which are those of one section. Returns the key that the
 /// hint suggests, or "".
 std::string_view ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInfo> keys,

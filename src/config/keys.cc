@@ -68,6 +68,14 @@ constexpr KeyInfo HookCommand(std::string_view section) {
               .non_empty = true});
 }
 
+/// Names of keys that are also plausible names of attributes, in sysfs or in a ResourceSlice. The
+/// tables of environment variables, udev properties and annotations need no such list: their names
+/// are in upper case, or have a domain.
+constexpr std::string_view kNamesOfAttributes[] = {
+    "command", "count",     "description", "driver",      "health", "id",
+    "name",    "path",      "pci",         "pci_address", "period", "serial",
+    "server",  "subsystem", "timeout",     "type",        "usb",    "usb_port"};
+
 constexpr KeyInfo kKeys[] = {
     Key("", "daemon", kTable, "settings of the daemon", {.table = "daemon"}),
     Key("", "resource", kTables, "an extended resource and its devices; can be repeated",
@@ -428,6 +436,13 @@ std::span<const KeyInfo> KeysOf(std::string_view section) {
 const KeyInfo* FindKey(std::span<const KeyInfo> keys, std::string_view name) {
   const auto found = std::ranges::find(keys, name, &KeyInfo::name);
   return found == keys.end() ? nullptr : &*found;
+}
+
+bool IsMisplaced(const KeyInfo& table, std::string_view name) {
+  if (FindKey(KeysOf(table.section), name)) return true;
+  const bool is_allowed =
+      table.name == "attributes" && std::ranges::count(kNamesOfAttributes, name) > 0;
+  return !is_allowed && FindKey(kKeys, name);
 }
 
 std::string_view Name(ValueType type) {

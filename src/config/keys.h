@@ -74,6 +74,10 @@ std::span<const KeyInfo> KeysOf(std::string_view section);
 /// Returns the key with this name, or null.
 const KeyInfo* FindKey(std::span<const KeyInfo> keys, std::string_view name);
 
+/// Returns whether an entry of `table`, a table with arbitrary keys, has the name of a key that was
+/// probably meant for another section: TOML assigns a line below the header of a table to it.
+bool IsMisplaced(const KeyInfo& table, std::string_view name);
+
 /// Returns a number as a value of the key, which can be a duration: "90", "90s".
 std::string NumberText(const KeyInfo& key, std::int64_t number);
 

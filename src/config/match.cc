@@ -90,8 +90,7 @@ void CheckUdev(const Section& section, const Section& udev, const MatchSpec& mat
   }
 }
 
-void CheckId(const Text& text, MatchSpec& match, Reporter& reporter) {
-  const Scope scope = IdentityScope(match);
+void CheckId(const Text& text, const Scope& scope, MatchSpec& match, Reporter& reporter) {
   auto id = CompileTemplate(text, scope, reporter);
   if (!id) return;
   WarnOfForeignVariable(text, scope, reporter);
@@ -180,10 +179,12 @@ std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& bud
   match.source = std::move(*source);
   if (const Section* udev = section.GetSection("udev")) CheckUdev(section, *udev, match, reporter);
   CheckPaths(section, match, reporter);
-  if (const Text* id = section.GetText("id")) CheckId(*id, match, reporter);
+  Scope scope = IdentityScope(match);
+  scope.complete = !section.table().is_cut;
+  if (const Text* id = section.GetText("id")) CheckId(*id, scope, match, reporter);
   if (section.Has("count")) return match;
   if (const Text* group_by = section.GetText("group_by")) {
-    CheckGroupBy(*group_by, IdentityScope(match), reporter);
+    CheckGroupBy(*group_by, scope, reporter);
     match.group_by = group_by->value;
   }
   match.require = globs("require");

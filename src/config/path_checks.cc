@@ -1,6 +1,8 @@
 #include "config/path_checks.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "base/format.h"
 
@@ -46,9 +48,40 @@ void CheckExclude(const Section& section, const MatchSpec& match, Reporter& repo
       "exclude less than the pattern at " + Where(section.PlaceOf("path")) + " matches");
 }
 
+/// Reports directories. Other programs give a container all nodes of a directory.
+void CheckDirectories(const std::vector<Text>& paths, Reporter& reporter) {
+  constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
+      {"/dev", "/dev/ttyUSB*"},
+      {"/dev/bus/usb", "/dev/bus/usb/*/*"},
+      {"/dev/disk/by-id", "/dev/disk/by-id/*"},
+      {"/dev/dri", "/dev/dri/renderD*"},
+      {"/dev/infiniband", "/dev/infiniband/uverbs*"},
+      {"/dev/input", "/dev/input/event*"},
+      {"/dev/mapper", "/dev/mapper/*"},
+      {"/dev/net", "/dev/net/tun"},
+      {"/dev/serial/by-id", "/dev/serial/by-id/*"},
+      {"/dev/serial/by-path", "/dev/serial/by-path/*"},
+      {"/dev/snd", "/dev/snd/*"},
+      {"/dev/vfio", "/dev/vfio/*"},
+  };
+  for (const Text& path : paths) {
+    for (const auto& [directory, example] : kExamples) {
+      if (path.value != directory) continue;
+      reporter.Report(Code::kForeignNotation, path.place,
+                      Format("\"{}\" is a directory, and does not stand for its nodes", directory),
+                      Format("name the nodes in it, as in \"{}\"", example));
+    }
+  }
+}
+
 }  // namespace
 
 void CheckPaths(const Section& section, const MatchSpec& match, Reporter& reporter) {
+  if (match.type == NodeType::kDevice) {
+    for (const std::string_view key : {"path", "exclude", "require"}) {
+      CheckDirectories(section.GetTexts(key), reporter);
+    }
+  }
   const bool is_compiled =
       section.Has("exclude") && section.GetTexts("exclude").size() == match.exclude.size();
   if (is_compiled) CheckExclude(section, match, reporter);

@@ -8,8 +8,8 @@
 
 namespace patchbay {
 
-/// Reports patterns of `exclude` that exclude nothing on any host, or everything. Does nothing for
-/// an `exclude` that could not be compiled.
+/// Reports directories that stand for their nodes elsewhere, and patterns of `exclude` that exclude
+/// nothing on any host, or everything, unless `exclude` could not be compiled.
 void CheckPaths(const Section& section, const MatchSpec& match, Reporter& reporter);
 
 /// Returns the only path that the glob can match, or none if it has wildcards or alternatives.

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/escape.h"
 #include "base/format.h"
 #include "config/foreign_notation.h"
 #include "config/variable_scope.h"
@@ -28,6 +29,11 @@ bool Take(std::size_t patterns, std::size_t bytes, const Text& text, PatternBudg
 }
 
 std::string HintOnGlob(std::string_view text, std::size_t offset) {
+  if (text.starts_with('!')) {
+    return Format("remove the !: exclude = \"{}\" excludes what the glob matches",
+                  Truncate(text.substr(1), 100));
+  }
+  if (text.starts_with('^')) return "a glob matches the whole path: remove ^ and $";
   if (!text.starts_with('/')) return "use an absolute path, as in /dev/ttyUSB*";
   if (offset < text.size() && text[offset] == '.')
     return "write the path without . and .. components";
@@ -42,8 +48,9 @@ std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporte
     return std::nullopt;
   }
   if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
-    reporter.Report(Code::kBadPattern, text.At(text.value.size() - 1),
-                    "a path cannot end with a slash", "remove the slash");
+    reporter.Report(
+        Code::kBadPattern, text.At(text.value.size() - 1), "a path cannot end with a slash",
+        Format("remove the slash; {}* is every node in the directory", Truncate(text.value, 100)));
     return std::nullopt;
   }
   if (!Take(glob->alternatives().size(), glob->memory(), text, budget, reporter)) {
@@ -71,7 +78,7 @@ std::string HintOnRegex(std::string_view text, std::size_t offset) {
   if (!hint.empty()) return std::string(hint);
   if (text.starts_with('^')) return "it always matches the whole path: remove ^ and $";
   if (!text.starts_with('/')) return "start with the directory, as in '/dev/tty(USB|ACM)\\d+'";
-  if (std::string glob = HintOnGlobInRegex(text); !glob.empty()) return glob;
+  if (auto glob = FindGlobInRegex(text)) return std::move(glob->hint);
   return "use RE2 syntax; in single quotes, backslashes need no escaping";
 }
 
@@ -118,13 +125,13 @@ std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Repor
     return std::nullopt;
   }
   if (!Take(1, regex->memory(), text, budget, reporter)) return std::nullopt;
-  std::string glob_hint = HintOnGlobInRegex(text.value);
+  auto glob = FindGlobInRegex(text.value);
   const std::string& directory = regex->fixed_directory();
   if (directory == "/" || directory == "/proc/") {
-    if (glob_hint.empty()) {
-      glob_hint = "begin with the directory, outside of parentheses: '/dev/(a|b)'";
-    }
-    return SearchesTooMuch(text, directory, std::move(glob_hint), reporter);
+    return SearchesTooMuch(text, directory,
+                           glob ? std::move(glob->hint)
+                                : "begin with the directory, outside of parentheses: '/dev/(a|b)'",
+                           reporter);
   }
   for (const std::string_view invalid_part : {"//", "/./", "/../"}) {
     if (directory.find(invalid_part) == std::string::npos) continue;
@@ -139,10 +146,9 @@ std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Repor
     return std::nullopt;
   }
   CheckCaptureNames(text, *regex, reporter);
-  if (!glob_hint.empty()) {
-    reporter.Report(Code::kForeignNotation, text.At(text.value.find('*')),
-                    "in a regular expression, \"*\" repeats the character before it",
-                    std::move(glob_hint));
+  if (glob) {
+    reporter.Report(Code::kForeignNotation, text.At(glob->offset), std::move(glob->problem),
+                    std::move(glob->hint));
   }
   return std::move(*regex);
 }

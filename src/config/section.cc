@@ -61,7 +61,8 @@ Checked CheckPairs(const KeyInfo& key, const TomlTable& table, Reporter& reporte
     const bool is_item = key.type == ValueType::kAttributeTable
                              ? AttributeIn(entry).has_value()
                              : std::holds_alternative<Text>(entry.value.value);
-    if (ReportKeyOfResource(key, entry, reporter)) {
+    if (IsMisplaced(key, entry.key.value)) {
+      ReportMisplaced(key, entry.key, reporter);
       checked.is_valid = false;
     } else if (list != nullptr && key.type == ValueType::kPatternTable && !list->items.empty()) {
       const Checked items = CheckTexts({.name = entry.key.value}, *list, reporter);
@@ -191,7 +192,7 @@ bool IsEmpty(const TomlValue& value) {
   const auto* list = std::get_if<TomlArray>(&value.value);
   const auto* table = std::get_if<TomlTable>(&value.value);
   return (text != nullptr && text->value.empty()) || (list != nullptr && list->items.empty()) ||
-         (table != nullptr && table->entries.empty());
+         (table != nullptr && table->entries.empty() && !table->is_cut);
 }
 
 /// Returns whether a value is that of a switch that is off.
@@ -204,7 +205,7 @@ bool IsOff(const TomlValue& value) {
 
 Section::Section(std::string_view section, const TomlTable& table, SourceLocation place,
                  Reporter& reporter)
-    : keys_(KeysOf(section)), table_(&table), place_(std::move(place)) {
+    : keys_(KeysOf(section)), table_(&table), place_(std::move(place)), is_broken_(table.is_cut) {
   std::set<std::string_view> given;  // and what misspelled keys probably are
   for (const TomlEntry& entry : table.entries) {
     if (const KeyInfo* key = FindKey(keys_, entry.key.value)) {
@@ -216,7 +217,8 @@ Section::Section(std::string_view section, const TomlTable& table, SourceLocatio
     }
   }
   for (const KeyInfo& key : keys_) {
-    if (key.required && !given.contains(key.name)) ReportMissingKey(key, place_, reporter);
+    const bool is_missing = key.required && !table.is_cut && !given.contains(key.name);
+    if (is_missing) ReportMissingKey(key, place_, reporter);
   }
   SelectAlternative(reporter);
   CheckRelations(given, reporter);

@@ -42,8 +42,8 @@ class Section {
 
   const TomlTable& table() const { return *table_; }
   const SourceLocation& place() const { return place_; }
-  /// Returns whether a key is unknown or invalid. A key or variable that is missing may then be
-  /// what was intended, so it is not reported.
+  /// Returns whether a key is unknown or invalid, or the table is cut. A key or variable that is
+  /// missing may then be what was intended, so it is not reported.
   bool is_broken() const { return is_broken_; }
   /// Returns the selected alternative (KeyInfo::alternative_group), or "" if there is none or,
   /// after an error, more than one.
@@ -100,7 +100,7 @@ class Section {
   SourceLocation place_;
   std::vector<Entry> entries_;
   std::string_view alternative_;
-  bool is_broken_ = false;
+  bool is_broken_;
 };
 
 }  // namespace patchbay

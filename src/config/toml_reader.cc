@@ -34,10 +34,15 @@ class Lines {
     }
   }
 
+  /// Returns a line, or "" if there is none with this number.
+  std::string_view At(int number) const {
+    if (number < 1 || number > static_cast<int>(lines_.size())) return {};
+    return lines_[static_cast<std::size_t>(number - 1)];
+  }
+
   /// Returns the text from `place` to the end of its line.
   std::string_view From(const SourceLocation& place) const {
-    if (place.line < 1 || place.line > static_cast<int>(lines_.size())) return {};
-    const std::string_view line = lines_[static_cast<std::size_t>(place.line - 1)];
+    const std::string_view line = At(place.line);
     return line.substr(std::min(static_cast<std::size_t>(place.column - 1), line.size()));
   }
 
@@ -83,8 +88,7 @@ class Converter {
     return {file_, static_cast<int>(line) + 1, static_cast<int>(offset - start) + 1};
   }
 
-  /// Returns the rest of the line at a place.
-  std::string_view TextAt(const SourceLocation& place) const { return lines_.From(place); }
+  const Lines& lines() const { return lines_; }
 
   TomlTable Table(const toml::table& from, int depth) const {
     TomlTable table;
@@ -147,11 +151,19 @@ class Converter {
 constexpr std::string_view kLine =
     "a line is key = value, a table [x], an entry [[x]] of a list of tables, or a # comment";
 constexpr std::string_view kBrackets = "write a table as [x], and each table of a list as [[x]]";
-constexpr std::string_view kQuotes = "strings need quotes: key = \"value\"";
+constexpr std::string_view kQuotes = "strings need quotes: ";  // and an example
 constexpr std::string_view kYaml =
     "the file is YAML, and Patchbay reads TOML: [[resource]] and below it name = \"…\"; `patchbay "
     "convert` converts files of other device plugins";
 constexpr std::string_view kUnclosed = "is the closing quote missing?";
+constexpr std::string_view kUnclosedList =
+    "the list before this table is not closed: end it with ]";
+constexpr std::string_view kDash =
+    "write a list as key = [\"a\", \"b\"], and each table of a list below a header [[x]]";
+constexpr std::string_view kTrueOrFalse =
+    "write true or false, in lower case and without quotes, or a string in quotes";
+constexpr std::string_view kNoNull =
+    "there is no null: remove the key, or write a string in quotes";
 
 /// Returns a hint on a syntax error, selected by words in the message of the parser or of
 /// ProblemWithText.
@@ -177,6 +189,7 @@ std::string HintOn(std::string_view description) {
       {"expected a comment or whitespace, saw ']'", kBrackets},
       {"expected a comment or whitespace",
        "a line has one value; write a list as [\"a\", \"b\"] and a comment after #"},
+      {"array: encountered end-of-file", "end the list with ]"},
       {"closing ']'", "separate the values of a list with commas and end it with ]"},
       {"inline table", "write { … } on one line, with commas between the keys"},
       {"expected value", "write a value after =: key = \"value\""},
@@ -185,6 +198,8 @@ std::string HintOn(std::string_view description) {
       {"parsing floating-point", kQuotes},
       {"parsing boolean", kQuotes},
       {"integer: ", kQuotes},
+      {"date", kQuotes},
+      {"time", kQuotes},
       {"parsing value", kQuotes},
   };
   const auto found = std::find_if(std::begin(kHints), std::end(kHints), [&](const Hint& h) {
@@ -193,15 +208,36 @@ std::string HintOn(std::string_view description) {
   return std::string(found == std::end(kHints) ? kLine : found->hint);
 }
 
-/// Returns the hint on a word that other formats have for true and false, or "" if the text does
-/// not begin with one.
-std::string HintOnBoolean(std::string_view text) {
+/// Returns the hint on a word without quotes around an offset of a line, or "".
+std::string_view HintOnWord(std::string_view line, std::size_t at) {
+  while (at > 0 && IsLetter(line[at - 1])) --at;
+  const std::string_view text = line.substr(at);
   const auto end = std::ranges::find_if_not(text, IsLetter);
   const std::string word = ToLower(text.substr(0, static_cast<std::size_t>(end - text.begin())));
-  constexpr std::string_view kWords[] = {"yes", "no", "on", "off", "true", "false"};
-  return std::ranges::count(kWords, word) == 0
+  constexpr std::string_view kBooleans[] = {"yes", "no", "on", "off", "true", "false"};
+  constexpr std::string_view kNulls[] = {"nil", "none", "null"};
+  if (std::ranges::count(kBooleans, word) > 0) return kTrueOrFalse;
+  return std::ranges::count(kNulls, word) > 0 ? kNoNull : "";
+}
+
+std::string_view Trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  return first == std::string_view::npos
              ? ""
-             : "write true or false, in lower case and without quotes";
+             : text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
+}
+
+/// Returns a line with the value in quotes, or an example if quotes are not all that it lacks.
+std::string WithQuotes(std::string_view line) {
+  const auto equals = line.find('=');
+  const std::string_view key = Trim(line.substr(0, equals));
+  const std::string_view value = equals == std::string_view::npos
+                                     ? ""
+                                     : Trim(line.substr(equals + 1, line.find('#') - equals - 1));
+  const bool is_plain = !key.empty() && !value.empty() && line.size() <= 100 &&
+                        IsPrintable(value) &&
+                        value.find_first_of("\"'\\[]{},= ") == std::string_view::npos;
+  return is_plain ? Format("{} = \"{}\"", key, value) : "key = \"value\"";
 }
 
 /// Returns the parser's message without the prefix and suffix that all of its messages have.
@@ -244,26 +280,57 @@ tl::expected<TomlTable, SyntaxProblem> Parse(const std::string& name, std::strin
     return converter.Table(toml::parse(text, std::string_view(name)), 0);
   } catch (const toml::parse_error& error) {
     SyntaxProblem problem{converter.At(error.source().begin), WordsOf(error.description()), ""};
-    problem.hint = HintOnBoolean(converter.TextAt(problem.place));
-    if (LooksLikeYaml(text)) problem.hint = kYaml;
+    const std::string_view line = converter.lines().At(problem.place.line);
+    const auto at = std::min(static_cast<std::size_t>(problem.place.column - 1), line.size());
+    problem.hint = LooksLikeYaml(text)            ? kYaml
+                   : Trim(line).starts_with("- ") ? kDash
+                                                  : HintOnWord(line, at);
     if (problem.hint.empty()) problem.hint = HintOn(error.description());
+    if (problem.hint == kQuotes) problem.hint += WithQuotes(line);
     return tl::unexpected(std::move(problem));
   }
 }
 
-/// Returns the text before the last header of a top-level table, [x] or [[x]], up to `line`. What
-/// is before it is complete, no matter what is wrong with the line.
-std::string_view TextBeforeTableOf(int line, std::string_view text) {
-  std::size_t cut = 0;
-  for (std::size_t start = 0; line > 0 && start < text.size(); --line) {
+/// A line that begins with a bracket, which is a header unless it is part of a value.
+struct Header {
+  int line;
+  std::size_t offset;     ///< of the line
+  std::string_view path;  ///< "resource.match"
+};
+
+/// Returns the headers up to a line, the last one first.
+std::vector<Header> HeadersUpTo(int line, std::string_view text) {
+  std::vector<Header> headers;
+  std::size_t start = 0;
+  for (int number = 1; number <= line && start < text.size(); ++number) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
-    std::string_view header = text.substr(start, end - start);
-    header.remove_prefix(std::min(header.find_first_not_of(" \t"), header.size()));
-    header = header.substr(0, header.find(']'));
-    if (header.starts_with('[') && header.find('.') == std::string_view::npos) cut = start;
+    const std::string_view trimmed = Trim(text.substr(start, end - start));
+    if (trimmed.starts_with('[')) {
+      const std::string_view path = trimmed.substr(trimmed.starts_with("[[") ? 2 : 1);
+      headers.push_back({number, start, path.substr(0, path.find(']'))});
+    }
     start = end + 1;
   }
-  return text.substr(0, cut);
+  std::ranges::reverse(headers);
+  return headers;
+}
+
+/// Marks the tables that the table of a header would be in.
+void MarkCut(TomlTable& root, std::string_view path) {
+  TomlTable* table = &root;
+  for (auto dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
+    const auto entry = std::ranges::find_if(table->entries, [&](const TomlEntry& e) {
+      return e.key.value == Trim(path.substr(0, dot));
+    });
+    if (entry == table->entries.end()) return;
+    TomlValue* value = &entry->value;
+    auto* list = std::get_if<TomlArray>(&value->value);
+    if (list != nullptr && !list->items.empty()) value = &list->items.back();
+    table = std::get_if<TomlTable>(&value->value);
+    if (table == nullptr) return;
+    table->is_cut = true;
+    path.remove_prefix(dot + 1);
+  }
 }
 
 }  // namespace
@@ -271,10 +338,23 @@ std::string_view TextBeforeTableOf(int line, std::string_view text) {
 TomlDocument ReadToml(const SourceFile& source, Reporter& reporter) {
   auto table = Parse(source.name, source.text);
   if (table) return {std::move(*table), true};
-  const SyntaxProblem& problem = table.error();
+  SyntaxProblem& problem = table.error();
+  TomlDocument document{{}, false};
+  int tries = 8;  // lines that only look like headers, in a list of lists, are rare
+  // A list that is not closed is an error only at the next header, so the text before that header
+  // has an error too.
+  for (const Header& header : HeadersUpTo(problem.place.line, source.text)) {
+    auto before = Parse(source.name, std::string_view(source.text).substr(0, header.offset));
+    if (before) {
+      document.table = std::move(*before);
+      MarkCut(document.table, header.path);
+      break;
+    }
+    if (header.line == problem.place.line) problem.hint = kUnclosedList;
+    if (--tries == 0) break;
+  }
   reporter.Report(Code::kSyntax, problem.place, problem.message, problem.hint);
-  auto before = Parse(source.name, TextBeforeTableOf(problem.place.line, source.text));
-  return {before ? std::move(*before) : TomlTable(), false};
+  return document;
 }
 
 }  // namespace patchbay

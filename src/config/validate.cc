@@ -143,18 +143,21 @@ DaemonSpec CompileDaemon(const Section& daemon, Reporter& reporter) {
 void CheckNodeName(const Text& text, const std::vector<NamePattern>& patterns, Reporter& reporter) {
   constexpr std::string_view kNameOrPattern = "abcdefghijklmnopqrstuvwxyz0123456789-.*?[]!^{},\\";
   const std::string_view value = text.value;
-  const auto at = value.find_first_not_of(kNameOrPattern, value.starts_with('!') ? 1 : 0);
+  const auto at = value.find_first_not_of(kNameOrPattern);
   const bool are_names = std::ranges::all_of(patterns, [](const NamePattern& pattern) {
     return !pattern.literal() || IsDnsSubdomain(pattern.text());
   });
   if (at == std::string_view::npos && are_names) {
-    return WarnOfForeignParts(text, GlobKind::kName, reporter);
+    return WarnOfForeignParts(text, GlobKind::kDotted, reporter);
   }
+  const std::string_view foreign = HintOnForeignPart(value);
   reporter.Report(
       Code::kBadPattern, text.At(at == std::string_view::npos ? 0 : at),
       Format("no node can have the name \"{}\"", value.substr(0, 100)),
-      "names of nodes have lowercase letters, digits, - and ., see `kubectl get nodes`; "
-      "the list has globs, such as edge-* and edge-[0-9], and !edge-7 excludes a node");
+      !foreign.empty()
+          ? std::string(foreign)
+          : "names of nodes have lowercase letters, digits, - and ., see `kubectl get nodes`; "
+            "the list has globs, such as edge-* and edge-[0-9], and !edge-7 excludes a node");
 }
 
 void CompileOnNodes(const Section& resource, PatternBudget& budget, Reporter& reporter,
@@ -168,7 +171,7 @@ void CompileOnNodes(const Section& resource, PatternBudget& budget, Reporter& re
     }
     auto patterns = CompileNamePatterns(name, budget, reporter);
     if (!patterns) continue;
-    CheckNodeName(text, *patterns, reporter);
+    CheckNodeName(name, *patterns, reporter);
     std::ranges::move(*patterns,
                       std::back_inserter(excludes ? spec.on_nodes.except : spec.on_nodes.only));
   }
@@ -242,7 +245,7 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
   }
   CompileOnNodes(resource, budget, reporter, spec);
   const std::span<const Section> matches = resource.GetSections("match");
-  bool complete = !matches.empty();
+  bool complete = !matches.empty() && !resource.table().is_cut;
   std::vector<const Section*> compiled_matches;
   for (const Section& match : matches) {
     auto compiled = CompileMatch(match, budget, reporter);

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "config/foreign_notation.h"
 #include "model/spec.h"
 #include "model/template_shape.h"
 
@@ -132,7 +131,6 @@ std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Re
                     Format("the text is longer than {} bytes", Template::kMaxResult));
     return std::nullopt;
   }
-  WarnOfDoubledBraces(text, scope, reporter);
   for (const Template::Field& field : compiled->fields()) {
     const SourceLocation place = text.At(field.offset);
     const auto type = scope.TypeOf(field.name);

@@ -20,6 +20,7 @@ using test::Node;
 using test::Resource;
 using test::Sample;
 using test::WithMatch;
+using testing::ElementsAre;
 
 TEST(Diagnostics, PointAtEachError) {
   for (const Sample& c : BadSamples()) {
@@ -76,6 +77,24 @@ TEST(Diagnostics, ASyntaxErrorHidesNoErrorInTheTablesBeforeIt) {
             (std::vector<std::string>{"2:10 bad-value", "4:6 syntax"}));
   // A line in a string is no header.
   EXPECT_EQ(Findings(LoadText("a = '''\n[[resource]]\n")).size(), 1u);
+}
+
+TEST(Diagnostics, ASyntaxErrorHidesNoErrorInTheTablesBeforeItOfTheSameEntry) {
+  const auto findings = [](std::string_view more) {
+    return Findings(LoadText(Format("[[resource]]\nname = 'a'\n{}", more)));
+  };
+  EXPECT_THAT(findings("[[resource.match]]\npath = /dev/x\n"),
+              ElementsAre("2:8 bad-value", "4:8 syntax"));
+  // A list that is not closed.
+  EXPECT_THAT(findings("[[resource.match]]\npath = ['/dev/x'\n[[resource.match]]\npath = 'y'\n"),
+              ElementsAre("2:8 bad-value", "5:1 syntax"));
+  // The source, variables or values may be in the rest.
+  EXPECT_THAT(findings("env = {A = '{ID_X}'}\nexclude = 3\n[[resource.match]]\nid = '{ID_Y}'\n"
+                       "count = '1'\n[resource.match.udev]\nsubsystem = tty\n"),
+              ElementsAre("2:8 bad-value", "4:1 unknown-key", "7:9 wrong-type", "9:14 syntax"));
+  EXPECT_THAT(findings("[[resource.mount]]\n[[resource.match]]\npath = '/x'\n[resource.hooks]\n"
+                       "[resource.hooks.release]\ncommand = x\n"),
+              ElementsAre("2:8 bad-value", "3:1 missing-key", "8:11 syntax"));
 }
 
 TEST(Diagnostics, DoNotReportConsequentialErrors) {

@@ -399,21 +399,36 @@ TEST(Load, AcceptsUnusualButValidInput) {
   LoadGood("\xEF\xBB\xBF[daemon]\r\nlisten = ':0'\r\n" + Resource(""));
 }
 
+TEST(Load, AcceptsAttributesWithTheNameOfAKey) {
+  LoadGood(Resource("",
+                    "udev = { subsystem = 'tty', attributes = { name = 'x', path = '*', type = "
+                    "'1', serial = 'A', id = '3', timeout = '9' } }"));
+  LoadGood("[daemon]\napi = 'dra'\n" +
+           Resource("[resource.attributes]\npath = '{path}'\nserial = 'A'\ndriver = 'x'"));
+}
+
 TEST(Load, AcceptsTextThatOnlyResemblesAForeignNotation) {
   for (const std::string_view command :
        {R"(["sh", "-c", "awk '{{print $1}}' \"$1\"", "sh", "{path}"])",
+        R"(["sh", "-c", "f() {{name}}"])", R"(["/usr/bin/env", "jq", "{{path}}", "/x"])",
         R"(["docker", "ps", "--format={{.Names}}"])",
         R"(["docker", "ps", "--format={{{{.Name}}}}"])"}) {
     LoadGood(Resource(Format("[resource.health]\ncommand = {}", command)));
   }
   LoadGood(Resource("[resource.env]\nA = '{{{path}}} {{}} {{path: 1}} {{pth}}'"));
-  LoadGood(Resource("[resource.env]\nA = '{{print}}'", "command = ['x']"));
+  LoadGood(Resource("[resource.env]\nA = '{{print}} $HOME'", "command = ['x']"));
+  LoadGood(Resource("[resource.env]\nA = '$(date) $x $PWD'"));
   for (const std::string_view match :
        {"regex = '/dev/ttyUSB[0-9]+'", "regex = '/dev/(a|b)*x'", "regex = '/dev/x.*'",
         "regex = '/dev/x\\.*'", "path = ['/dev/dfl-fme.*', '/dev/a(b)*', '/dev/x+', '/dev/sd[.*]']",
         "path = ['/dev/serial/by-path/pci-0000:00:14.*', '/dev/[]+]', '/dev/[!]+]', '/dev/[^]+]']",
-        "usb = '*:*'\nusb_port = ['1-2.*', '1-[0-9]']",
-        "usb = '*:*'\nserial = ['A+B', 'sd.*', 'A.*', 'A:/B', 'A\\|B', '[|]', 'A\\\\d', '(A)']"}) {
+        "path = ['/dev{/x,/y}', '/dev/x[10-]', '/dev/x[0-9a]', '/dev/x\\$']", "regex = '/dev/x0*'",
+        "regex = '/dev/x{2,3}\\p{L}[{,}]'", "path = '/dev/dri'\ntype = 'any'",
+        "usb = '*:*'\nusb_port = ['1-2.*', '1-[0-9]', '1*', '1-?.1', 'usb*', '*.4']",
+        "pci = '*:*'\npci_address = ['0000:3b:0a.*', '0000:*', '10000:e1:*', '*:00.0', "
+        "'000?:3b:*']",
+        "usb = '*:*'\nserial = ['A+B', 'A4.*', 'A-B.*', 'A:/B', 'A\\|B', '[|]', 'A\\\\d', '(A)', "
+        "'A, /B', 'A^B', 'A$B']"}) {
     LoadGood(Resource("", match));
   }
 }
