@@ -13,18 +13,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Returns whether a key needs no quotes: a name that no version of YAML reads as another type.
-bool IsPlainKey(std::string_view key) {
+/// Returns a text with quotes, unless it is a word that no version of YAML reads as another type.
+std::string YamlString(const std::string& text) {
   constexpr std::string_view kTypes[] = {"y",   "n",    "yes",   "no",  "on",
                                          "off", "true", "false", "null"};
-  const std::string lower = ToLower(key);
-  return !lower.empty() && lower.front() >= 'a' && lower.front() <= 'z' &&
-         lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos &&
-         std::find(std::begin(kTypes), std::end(kTypes), lower) == std::end(kTypes);
+  const bool is_plain = !text.empty() && IsLetter(text.front()) &&
+                        std::ranges::all_of(text,
+                                            [](char c) {
+                                              return IsAlnum(c) || std::string_view("_-./").find(
+                                                                       c) != std::string_view::npos;
+                                            }) &&
+                        std::ranges::count(kTypes, ToLower(text)) == 0;
+  return is_plain ? text : QuoteYaml(text);
 }
 
 std::string YamlScalar(const Json& json) {
-  if (json.is_string()) return QuoteYaml(json.get_ref<const std::string&>());
+  if (json.is_string()) return YamlString(json.get_ref<const std::string&>());
   if (json.is_array()) return "[]";
   if (json.is_object()) return "{}";
   std::string text = json.dump();
@@ -50,7 +54,7 @@ void AddYaml(const Json& json, std::size_t indent, std::string& out) {
         continue;
       }
     } else {
-      out += (IsPlainKey(item.key()) ? item.key() : QuoteYaml(item.key())) + ":";
+      out += YamlString(item.key()) + ":";
       if (IsNested(*item)) {
         out += "\n" + margin + "  ";
         AddYaml(*item, indent + 2, out);

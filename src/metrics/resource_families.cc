@@ -229,7 +229,7 @@ constexpr Family kResourceFamilies[] = {
     {"patchbay_resource_registered", kGauge, EachResource<AddRegistered>,
      "1 while the resource is registered and the kubelet watches its devices. If it stays 0 while "
      "patchbay_kubelet_up is 1, pods that request the resource are not scheduled to the node; the "
-     "log has the reason. Formerly patchbay_registered."},
+     "log has the reason."},
     {"patchbay_registrations_total", kCounter, EachResource<AddRegistrations>,
      "Attempts to register the resource with the kubelet, by result; with api = \"dra\", of its "
      "driver. Persistent failures are logged with the reason."},
@@ -246,8 +246,7 @@ constexpr Family kResourceFamilies[] = {
      "Allocate requests answered, one per container, by result. A failure rejects the pod; the "
      "pod's events and the log have the reason."},
     {"patchbay_allocated_units_total", kCounter, EachResource<AddAllocatedUnits>,
-     "Units allocated to containers since the start. For current usage see patchbay_units_in_use. "
-     "Formerly patchbay_allocated_devices_total."},
+     "Units allocated to containers since the start. For current usage see patchbay_units_in_use."},
     {"patchbay_rpcs_total", kCounter, AddCalls,
      "Calls from the kubelet, by method and gRPC status code; `resource` is empty for those of "
      "Dynamic Resource Allocation. Codes other than OK (and CANCELLED for ListAndWatch and "
@@ -282,14 +281,13 @@ constexpr Family kResourceFamilies[] = {
      "allocate hook runs."},
     {"patchbay_units", kGauge, EachResource<AddUnits>,
      "Units advertised to the kubelet, by health: devices times 'replicas'. Unhealthy units "
-     "cannot be allocated. If both are 0 on a node that has the hardware, run 'patchbay explain'. "
-     "Formerly patchbay_devices."},
+     "cannot be allocated. If both are 0 on a node that has the hardware, run 'patchbay explain'."},
     {"patchbay_rejected_devices", kGauge, EachResource<AddRejected>,
      "Devices that match the resource but are not listed, by reason. It should be 0; 'patchbay "
      "devices' shows each path and the reason."},
     {"patchbay_units_in_use", kGauge, EachResource<AddUnitsInUse>,
      "Units of the resource that pods hold, from the kubelet's PodResources API. When it reaches "
-     "patchbay_units, the next pod stays Pending. Formerly patchbay_devices_in_use."},
+     "patchbay_units, the next pod stays Pending."},
     {"patchbay_device_info", kGauge, EachListed<AddInfo>,
      "Always 1, one series per device regardless of 'replicas'; path is the first device node. "
      "Join on it to find the hardware for a device ID."},

@@ -905,6 +905,14 @@ class Page(PageTest):
         self.assertEqual(self.browser.texts(".missing .path"), ["a"])
         self.assertIn("a container that is not root cannot open it", self.browser.texts(".missing li")[0])
 
+    def test_shows_how_to_write_the_first_resource(self):
+        self.open(self.daemon("", "--wait-for-config"))
+        self.assertIn("has no resources for this node", self.browser.texts("#empty")[0])
+        self.browser.do(click="#empty .copy")
+        config = self.config(self.browser.texts("#empty pre")[0])
+        self.assertEqual(support.run("check", "--strict", str(config)).returncode, 0)
+        self.assert_no_problems()
+
     def test_is_served_without_a_valid_configuration(self):
         config = self.config("nonsense = 1\n")
         with Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:

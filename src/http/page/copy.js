@@ -57,5 +57,9 @@ function copyButton(text, what, label = "") {
   return button;
 }
 
+/** Creates lines of text with a button that copies them. */
+const copyableText = (label, what, text) => make("div", { class: "lines" },
+  make("pre", { tabindex: "0", "aria-label": label }, text), copyButton(text, what, "Copy"));
+
 /** Creates a command or another short text with a button that copies it. */
 const copyable = (text, what) => make("span", { class: "copyable" }, make("code", {}, text), copyButton(text, what));

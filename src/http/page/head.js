@@ -119,14 +119,27 @@ function showCount(shown) {
   at("clear").hidden = !isFiltered();
 }
 
+/** How to write the first resource. */
+function firstResource() {
+  const text = `[[resource]]
+name = "example.com/serial"
+
+[[resource.match]]
+path = "/dev/serial/by-id/*"
+`;
+  return ["The configuration has no resources for this node. Add one to ",
+    make("code", {}, status.config.path), ", or to the ConfigMap that contains it. For example, for all USB serial adapters:",
+    make("div", { class: "snippet" }, copyableText("A resource", "the resource", text))];
+}
+
 function showEmpty(visible) {
   const box = at("empty");
   box.hidden = visible.length > 0;
   if (visible.length > 0) return;
   fill(box, `${isFiltered()} ${status.config.loaded_at !== null}`, () => {
     if (!isFiltered()) {
-      return [status.config.loaded_at ? "The configuration has no resources for this node."
-        : "No resources until the configuration is valid."];
+      return status.config.loaded_at ? firstResource()
+        : ["No resources until the configuration is valid."];
     }
     const button = make("button", { type: "button" }, "Clear the filter");
     button.addEventListener("click", () => { setFilter("", ""); at("text").focus(); });

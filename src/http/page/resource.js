@@ -162,11 +162,9 @@ spec:
       limits:
         ${name}: 1
 `;
-  const shown = (label, what, yaml) => make("div", { class: "yaml" },
-    make("pre", { tabindex: "0", "aria-label": label }, yaml), copyButton(yaml, what, "Copy"));
-  return [shown(`A pod with ${name}`, "the pod", text),
+  return [copyableText(`A pod with ${name}`, "the pod", text),
     ...(deviceClass ? [make("p", {}, "Or with a claim; ", code("limits"), " need Kubernetes 1.36:"),
-      shown(`A claim template for ${name}, and a pod`, "the claim", claimSnippet(pod, deviceClass))] : [])];
+      copyableText(`A claim template for ${name}, and a pod`, "the claim", claimSnippet(pod, deviceClass))] : [])];
 }
 
 function sumsOf(resource) {

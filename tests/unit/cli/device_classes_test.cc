@@ -162,12 +162,12 @@ TEST_F(DeviceClassesTest, PrintsManifestsWithTheirUse) {
   const Ran ran = DeviceClasses({"example.com/serial"});
   EXPECT_EQ(ran.code, kOk);
   EXPECT_EQ(ran.err, "");
-  EXPECT_EQ(ran.out, R"(apiVersion: "resource.k8s.io/v1"
-kind: "DeviceClass"
+  EXPECT_EQ(ran.out, R"(apiVersion: resource.k8s.io/v1
+kind: DeviceClass
 metadata:
-  name: "serial.example.com"
+  name: serial.example.com
 spec:
-  extendedResourceName: "example.com/serial"
+  extendedResourceName: example.com/serial
   selectors:
     - cel:
         expression: "device.driver == 'patchbay.dev' && device.attributes['patchbay.dev'].resource == 'example.com/serial'"

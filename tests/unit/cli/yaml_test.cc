@@ -15,9 +15,9 @@ TEST(Yaml, PrintsNestedCollections) {
       "env": {}, "deep": {"list": [[1, 2], [], [[3]]]}}, {"name": "b"}], "left": null, "ok": true})");
   EXPECT_EQ(YamlText(json),
             "resources:\n"
-            "  - name: \"a\"\n"
+            "  - name: a\n"
             "    ids:\n"
-            "      - \"x\"\n"
+            "      - x\n"
             "      - \"y\"\n"
             "    none: []\n"
             "    env: {}\n"
@@ -27,15 +27,24 @@ TEST(Yaml, PrintsNestedCollections) {
             "          - 2\n"
             "        - []\n"
             "        - - - 3\n"
-            "  - name: \"b\"\n"
+            "  - name: b\n"
             "left: null\n"
             "ok: true\n");
   EXPECT_EQ(YamlText(OrderedJson::array()), "[]\n");
   EXPECT_EQ(YamlText(OrderedJson::object()), "{}\n");
 }
 
-TEST(Yaml, QuotesEveryText) {
+TEST(Yaml, QuotesTextUnlessItIsAWord) {
   const auto text = [](const std::string& value) { return YamlText(OrderedJson{{"k", value}}); };
+  EXPECT_EQ(text("resource.k8s.io/v1"), "k: resource.k8s.io/v1\n");
+  EXPECT_EQ(text("Device-Class_2"), "k: Device-Class_2\n");
+  for (const char* type : {"true", "False", "NULL", "y", "N", "Off"}) {
+    EXPECT_EQ(text(type), "k: \"" + std::string(type) + "\"\n");
+  }
+  for (const char* other :
+       {"", "-a", ".nan", "_a", "a:", "a #b", "a,b", "[a", "*a", "&a", "!a", "~"}) {
+    EXPECT_EQ(text(other), "k: \"" + std::string(other) + "\"\n");
+  }
   EXPECT_EQ(text("no"), "k: \"no\"\n");
   EXPECT_EQ(text("1"), "k: \"1\"\n");
   EXPECT_EQ(text("a: b # c"), "k: \"a: b # c\"\n");
