@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/format.h"
 #include "convert_support.h"
 
 namespace patchbay {
@@ -211,6 +212,36 @@ TEST(GenericDevicePluginTest, KeepsUnquotedNumbersVerbatim) {
       "0407}]}]}\"]\n");
   EXPECT_THAT(in_flag.toml, AllOf(HasSubstr("usb = \"1050:0407\""), Not(HasSubstr("# vendor")),
                                   HasSubstr("# product 0407 has no quotes")));
+}
+
+/// Go's YAML reads more forms of numbers than digits. 0bda, a vendor, is not one of them.
+TEST(GenericDevicePluginTest, WarnsOfEveryNumberWithoutQuotes) {
+  const std::string ending = " has no quotes, so generic-device-plugin reads a different number\n";
+  for (const std::string product : {"1e10", "0e10", "1E1", "0b10", "0407"}) {
+    const std::string usb = "usb: [{vendor: '1050', product: " + product + ", serial: x}]";
+    const auto in_file = Groups("  - " + usb + "\n");
+    EXPECT_EQ(in_file.findings, "5:37 warning product " + product + ending);
+    EXPECT_THAT(in_file.toml, HasSubstr("# product " + product + " has no quotes"));
+    const auto in_flag =
+        Generic("args: ['--domain=a.com', --device, \"{name: x1, groups: [{" + usb + "}]}\"]\n");
+    EXPECT_THAT(in_flag.findings, HasSubstr("warning product " + product + ending));
+  }
+  for (const char* serial : {"0123", "1e5", "12345678901234567890", "0x12", "1_0", "1.50"}) {
+    EXPECT_EQ(
+        Groups(Format("  - usb: [{{vendor: '1', product: '2', serial: {}}}]\n", serial)).findings,
+        Format("5:47 warning serial {}{}", serial, ending));
+  }
+  for (const char* usb : {"vendor: 0bda, product: 8e1f, serial: 123",
+                          "vendor: '1e10', product: '0',"
+                          " serial: '0123'",
+                          "vendor: e10, product: 1e, serial: 1e5x"}) {
+    EXPECT_EQ(Groups(Format("  - usb: [{{{}}}]\n", usb)).findings, "") << usb;
+  }
+  EXPECT_THAT(
+      Generic("genericDevicePlugin:\n  status: Enabled\n  devices: [{name: x1, groups: [{usbs: "
+              "[{vendor: 0xab12, product: '0x1', serial: x}]}]}]\n")
+          .findings,
+      HasSubstr("warning vendor 0xab12" + ending));
 }
 
 TEST(GenericDevicePluginTest, LocatesErrorsInFlagsInTheManifest) {
