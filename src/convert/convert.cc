@@ -101,31 +101,46 @@ YamlValue ControllerOf(const Manifest::Container& container) {
   return {};
 }
 
-/// Returns the value that makes the plugin a Deployment, or its controller in the chart
-/// app-template if that makes one without a `type`; false if neither does.
-YamlValue DeploymentOf(const Manifest::Container& container) {
+/// Returns the kind in a word such as "statefulset", of an object or in the values of a chart, if
+/// it runs on some nodes only; "" otherwise.
+std::string_view PartialWorkload(const YamlValue& kind) {
+  for (const std::string_view workload : {"Deployment", "StatefulSet", "ReplicaSet",
+                                          "ReplicationController", "Pod", "Job", "CronJob"}) {
+    if (ToLower(kind.text()) == ToLower(workload)) return workload;
+  }
+  return "";
+}
+
+/// Notes that the plugin does not run on all nodes.
+void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings& findings) {
+  const auto owners = container.object.Find("metadata").Find("ownerReferences").items();
   const YamlValue controller = ControllerOf(container);
   const YamlValue type = controller.Find("type");
+  const auto add = [&](const YamlValue& cause, std::string_view subject, std::string_view kind) {
+    const std::string difference = Format(
+        "{} a {}, which runs on some nodes; Patchbay is a DaemonSet, which runs on all nodes",
+        subject, kind);
+    findings.Assumed(cause.place(), difference, "choose the nodes with nodeSelector or affinity");
+    std::string note = Format("Difference: {}.", difference);
+    const bool is_new = std::find(file.notes.begin(), file.notes.end(), note) == file.notes.end();
+    if (is_new) file.notes.push_back(std::move(note));
+  };
   for (const YamlValue& kind :
        {PodSetting(container, "kind"), PodSetting(container, "type"), type}) {
-    if (ToLower(kind.text()) == "deployment") return kind;
+    const std::string_view workload = PartialWorkload(kind);
+    const bool is_of_daemon_set =
+        workload == "Pod" && std::any_of(owners.begin(), owners.end(), [](const YamlValue& owner) {
+          return owner.Find("kind").text() == "DaemonSet";
+        });
+    if (!workload.empty() && !is_of_daemon_set) return add(kind, "the plugin is", workload);
   }
   // Charts with the same values can have another default.
   const YamlValue chart = PodSetting(container, "chart");
   const std::string name = chart.text() + chart.Find("spec").Find("chart").text();
   const bool can_be_it = name.empty() || name.ends_with("app-template");
-  return type.IsEmpty() && can_be_it ? controller : YamlValue();
-}
-
-/// Notes that the plugin does not run on all nodes.
-void NoteDeployment(const Manifest::Container& container, NewFile& file, Findings& findings) {
-  const YamlValue cause = DeploymentOf(container);
-  if (!cause) return;
-  const std::string difference = Format(
-      "{} a Deployment, which runs on some nodes; Patchbay is a DaemonSet, which runs on all nodes",
-      cause.IsScalar() ? "the plugin is" : "without a `type`, app-template makes the plugin");
-  file.notes.push_back(Format("Difference: {}.", difference));
-  findings.Assumed(cause.place(), difference, "choose the nodes with nodeSelector or affinity");
+  if (controller && type.IsEmpty() && can_be_it) {
+    add(controller, "without a `type`, app-template makes the plugin", "Deployment");
+  }
 }
 
 /// Returns what to do about a ConfigMap that the plugin mounts and that is not in the input; "" if
@@ -201,7 +216,9 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
                       Format("Converted from {}: {}. Comments mark differences in meaning.",
                              converter.recognizer.program, source.name));
     const Manifest::Container container = ContainerOf(pool->part);
-    NoteDeployment(container, file, findings);
+    auto containers = pool->part.containers;
+    if (containers.empty()) containers.push_back(container);
+    for (const auto& each : containers) NoteWorkload(each, file, findings);
     RefuseInvalid(file, findings);
     auto toml = Written(file, source.name, findings);
     if (!toml) return conversion;

@@ -16,6 +16,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
 
@@ -166,6 +167,10 @@ class Walk {
   void Text(const YamlValue& text, const std::shared_ptr<const Scope>& outer,
             const std::string& key, bool is_root, int depth);
   void AddContainer(const std::shared_ptr<const Scope>& scope);
+  void AddUnreadable(const SourceLocation& place, std::string message, std::string hint) {
+    manifest_.unreadable.push_back(
+        {Severity::kError, "", place, std::move(message), std::move(hint)});
+  }
 
   const Recognizer& recognizer_;
   Manifest& manifest_;
@@ -183,12 +188,18 @@ void Walk::Value(const YamlValue& value, const std::shared_ptr<const Scope>& out
   if (recognizer_.is_configuration(value, is_root)) {
     manifest_.documents.push_back({value, object_, key, config_map_, is_root});
   } else if (const auto misspelled = recognizer_.find_misspelled(value)) {
-    manifest_.unreadable.push_back(
-        {Severity::kError, "", misspelled->key.place(),
-         Format("this is not a configuration of the plugin, because it has the key `{}`; did you "
-                "mean `{}`?",
-                Truncate(misspelled->key.text(), 60), misspelled->meant),
-         "correct the key"});
+    const std::string& name = misspelled->key.text();
+    const std::string message =
+        ToLower(name) == "data"
+            ? "`data` is a list; it must be a map, with this list as its `devices`"
+            : Format(
+                  "this is not a configuration of the plugin, because it has the key `{}`; did "
+                  "you mean `{}`?",
+                  Truncate(name, 60), misspelled->meant);
+    AddUnreadable(misspelled->key.place(), message, "correct the key");
+  } else if (value.IsSameAs(object_) && data_.IsList()) {
+    AddUnreadable(data_.place(), "`data` is a list; it must be a map of file names and texts",
+                  "write `config.yaml: |` in front of the text of the file");
   }
   for (const YamlValue& item : value.items()) Value(item, outer, key, false, depth);
   if (!value.IsMap()) return;
@@ -242,10 +253,9 @@ void Walk::Text(const YamlValue& text, const std::shared_ptr<const Scope>& outer
     Value(document, outer, key, is_root, depth + 1);
   }
   if (found() == known && seems_to_be_one) {
-    manifest_.unreadable.push_back({Severity::kError, "", text.place(),
-                                    "this text is not a configuration of the plugin",
-                                    "a configuration is a list of `devices` with `groups`, or of "
-                                    "`devicematch` entries"});
+    AddUnreadable(text.place(), "this text is not a configuration of the plugin",
+                  "a configuration is a list of `devices` with `groups`, or of `devicematch` "
+                  "entries");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/format.h"
 #include "convert/toml_writer.h"
 #include "convert_support.h"
 
@@ -331,6 +332,36 @@ TEST(FormsTest, NotesThatTheOtherPluginIsADeployment) {
   EXPECT_EQ(chart.findings, "3:11 warning " + difference + "\n");
 }
 
+TEST(FormsTest, NotesEveryWorkloadThatIsNotADaemonSet) {
+  const auto findings = [](const std::string& object) {
+    return test::Converted(ForeignProgram::kGenericDevicePlugin,
+                           object +
+                               "spec: {containers: [{image: 'generic-device-plugin:0.2.0', "
+                               "args: [--device, 'x1,/dev/x0']}]}\n")
+        .findings;
+  };
+  for (const char* kind :
+       {"StatefulSet", "ReplicaSet", "ReplicationController", "Pod", "Job", "CronJob"}) {
+    EXPECT_EQ(findings(Format("kind: {}\n", kind)),
+              Format("1:7 warning the plugin is a {}, which runs on some nodes; Patchbay is a "
+                     "DaemonSet, which runs on all nodes\n",
+                     kind));
+  }
+  EXPECT_EQ(findings("kind: Pod\nmetadata: {ownerReferences: [{kind: DaemonSet}]}\n"), "");
+  EXPECT_THAT(findings("kind: Deployment\nmetadata: {ownerReferences: [{kind: DaemonSet}]}\n"),
+              HasSubstr("the plugin is a Deployment"));
+  EXPECT_THAT(test::Converted(ForeignProgram::kGenericDevicePlugin,
+                              "controllers: {main: {type: statefulset, containers: {main: {image: "
+                              "'generic-device-plugin:0.2.0', args: [--device, 'x1,/dev/x0']}}}}\n")
+                  .findings,
+              HasSubstr("the plugin is a StatefulSet, which"));
+  // All workloads of the input count.
+  EXPECT_EQ(findings("kind: DaemonSet\nspec: {containers: [{image: 'generic-device-plugin:0.2.0', "
+                     "args: [--device, 'x2,/dev/x0']}]}\n---\nkind: Job\n"),
+            "4:7 warning the plugin is a Job, which runs on some nodes; Patchbay is a DaemonSet, "
+            "which runs on all nodes\n");
+}
+
 TEST(FormsTest, NotesThatAppTemplateMakesADeploymentWithoutAType) {
   const std::string difference =
       "without a `type`, app-template makes the plugin a Deployment, which runs on some nodes; "
@@ -403,10 +434,15 @@ TEST(FormsTest, PlainPathsOfAGroupAreAList) {
                                     "  id = \"x0+y0-2\"\n"));
 }
 
-TEST(FormsTest, NamesTheKeyWithoutWhichAListIsNoConfiguration) {
+TEST(FormsTest, DataMustNotBeAList) {
   EXPECT_EQ(ConvertedFile("config-data-list.yaml").findings,
-            "4:3 error this is not a configuration of the plugin, because it has the key `data`; "
-            "did you mean `devices`?\n");
+            "4:3 error `data` is a list; it must be a map, with this list as its `devices`\n");
+  for (const char* item : {"domain: a.com", "config.yaml"}) {
+    EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin,
+                              Format("kind: ConfigMap\ndata:\n- {}\n", item))
+                  .findings,
+              "3:1 error `data` is a list; it must be a map of file names and texts\n");
+  }
 }
 
 TEST(FormsTest, NamesTheConfigMapThatTheInputDoesNotContain) {
@@ -523,7 +559,7 @@ TEST(FormsTest, PoolsHaveValidAndDistinctNames) {
   const auto pods = [](const std::vector<std::string>& nodes) {
     std::string text;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      text += "kind: Pod\nspec:\n  " + nodes[i] +
+      text += "kind: DaemonSet\nspec:\n  " + nodes[i] +
               "\n  containers: [{image: 'generic-device-plugin:0.2.0', args: [--device, '{name: x" +
               std::to_string(i) + ", groups: [{paths: [{path: /dev/x0}]}]}']}]\n---\n";
     }
@@ -553,7 +589,7 @@ TEST(FormsTest, PoolsHaveValidAndDistinctNames) {
 TEST(FormsTest, LocatesErrorsInTheTextsOfPools) {
   std::string text;
   for (const char* node : {"a", "b"}) {
-    text += "kind: Pod\nspec:\n  nodeSelector: {n: " + std::string(node) +
+    text += "kind: DaemonSet\nspec:\n  nodeSelector: {n: " + std::string(node) +
             "}\n  containers:\n  - image: generic-device-plugin:0.2.0\n    args:\n"
             "    - --device\n    - |\n      name: x\n"
             "      groups: [{paths: [{path: /dev/x0}]}]\n      color: red\n---\n";
