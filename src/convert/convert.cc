@@ -8,6 +8,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "config/load.h"
+#include "convert/config_maps.h"
 #include "convert/diagnostics.h"
 #include "convert/generic_device_plugin.h"
 #include "convert/helm.h"
@@ -27,12 +28,14 @@ struct Converter {
 };
 const Converter& ConverterOf(ForeignProgram from) {
   static const Converter kConverters[] = {
-      {{kForeignPrograms[0], IsGenericConfiguration, FindMisspelledGeneric},
+      {{kForeignPrograms[0], "/etc/generic-device-plugin/config.yaml", IsGenericConfiguration,
+        FindMisspelledGeneric},
        ConvertGenericDevicePlugin,
        "no configuration of generic-device-plugin found",
        "pass its configuration file, or a manifest with its --device arguments or its ConfigMap; "
        "render a chart first, with `helm template`"},
-      {{kForeignPrograms[1], IsSmarterConfiguration, FindMisspelledSmarter},
+      {{kForeignPrograms[1], "/root/config/conf.yaml", IsSmarterConfiguration,
+        FindMisspelledSmarter},
        ConvertSmarterDeviceManager,
        "no list of `devicematch` entries found",
        "pass conf.yaml, the ConfigMap that contains it, or the values of the chart; without any of "
@@ -143,19 +146,42 @@ void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings&
   }
 }
 
-/// Returns what to do about a ConfigMap that the plugin mounts and that is not in the input; "" if
-/// there is none.
-std::string HintOnConfigMap(const Manifest& manifest) {
-  std::set<std::string> missing;
+/// Reports the files that the plugin reads and that are not in the input. Returns what to do about
+/// the first one; "" if there is none.
+std::string ReportMissingFiles(const Manifest& manifest, bool found, Findings& findings) {
+  std::set<const Manifest::Container*> readers;
+  for (const Manifest::Document& document : manifest.documents) {
+    for (const Manifest::Container* reader : ReadersOf(document, manifest)) {
+      const bool is_its_file =
+          document.config_map.empty() || !reader->file.is_mounted || Reads(*reader, document);
+      if (is_its_file) readers.insert(reader);
+    }
+  }
+  std::string hint;
   for (const Manifest::Container& container : manifest.containers) {
-    if (container.runs_program) missing.merge(std::set(container.config_maps));
+    const Manifest::File& file = container.file;
+    const bool is_missing = container.runs_program && !file.path.empty() && !file.text &&
+                            !NamesDevices(container) && !readers.contains(&container);
+    if (!is_missing) continue;
+    if (hint.empty()) hint = HintOnMissing(file) + ", which the plugin reads";
+    if (!found) continue;
+    findings.Assumed(file.place,
+                     Format("{}, which the plugin reads, is not in the input; its devices are not "
+                            "converted",
+                            NameOf(file)),
+                     HintOnMissing(file));
   }
-  for (const YamlValue& object : manifest.objects) {
-    missing.erase(object.Find("metadata").Find("name").text());
+  YamlBudget budget = manifest.budget;
+  ConfigMaps config_maps(manifest, budget);
+  for (const Manifest::Container& container : manifest.containers) {
+    for (const std::string& name : container.config_maps) {
+      if (!hint.empty() || !container.runs_program || config_maps.Find(name, container.object)) {
+        continue;
+      }
+      hint = Format("pass the ConfigMap {} too, which the plugin mounts", Truncate(name, 100));
+    }
   }
-  if (missing.empty()) return "";
-  return Format("pass the ConfigMap {} too, which the plugin mounts",
-                Truncate(*missing.begin(), 100));
+  return hint;
 }
 
 /// Reports values that seem to be a configuration but are not. They are errors if there is no
@@ -205,8 +231,8 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
     return IsEmpty(file.second) && (has_content || diagnostics.HasErrors());
   });
   ReportUnreadable(manifest, files.empty(), findings);
+  const std::string hint = ReportMissingFiles(manifest, found, findings);
   if (!found && manifest.unreadable.empty()) {
-    const std::string hint = HintOnConfigMap(manifest);
     findings.Malformed({source.name, 0, 0}, converter.not_found,
                        hint.empty() ? converter.hint : hint);
   }

@@ -89,7 +89,8 @@ std::string PodValues(const Container& container, bool is_pool) {
   if (const YamlValue requests = resources.Find("requests"); requests.IsMap()) {
     AddValue("resources", Format("{{\"requests\": {}}}", ToJson(requests)), values);
   }
-  for (const auto& [inside, host] : HostPathsOf(container)) {
+  for (const Mount& mount : MountsOf(container)) {
+    const std::string& host = mount.host_path;
     if (host.ends_with("/device-plugins") && host != kDevicePlugins) {
       AddValue("kubelet", Format("{{\"devicePlugins\": {}}}", QuoteJson(host)), values);
       break;

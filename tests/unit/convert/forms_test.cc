@@ -453,9 +453,9 @@ TEST(FormsTest, NamesTheConfigMapThatTheInputDoesNotContain) {
         .hint;
   };
   const std::string text = Content("config-map-elsewhere.yaml");
-  EXPECT_EQ(hint(text), "pass the ConfigMap plugin-config too, which the plugin mounts");
-  EXPECT_THAT(hint(text + "---\nkind: ConfigMap\nmetadata: {name: plugin-config}\n"),
-              testing::StartsWith("pass its configuration file"));
+  EXPECT_EQ(hint(text), "pass the ConfigMap plugin-config too, which the plugin reads");
+  EXPECT_EQ(hint(text + "---\nkind: ConfigMap\nmetadata: {name: plugin-config}\n"),
+            "add the key `config.yaml` to the ConfigMap plugin-config, which the plugin reads");
   EXPECT_EQ(hint("image: generic-device-plugin\npersistence: {c: {type: configMap, name: x}}\n"),
             "pass the ConfigMap x too, which the plugin mounts");
 }
@@ -786,8 +786,8 @@ TEST(FormsTest, ExpandsVariablesOfTheContainer) {
       "b.com/x1");
   EXPECT_EQ(Resources(convert("{A: b, D: {value: x1}, N: v}").toml), "b.com/x1");
   EXPECT_EQ(convert("{A: b, D: {valueFrom: {x: y}}, N: v}").findings,
-            "3:29 error --device contains a variable that the `env` of the container does not "
-            "have: $(D),/dev/v0\n");
+            "3:29 error --device contains the variable D, whose value is not in the input: "
+            "$(D),/dev/v0\n");
 }
 
 TEST(FormsTest, ReadsTheConfigurationOfEachReleaseWithItsOwnContainer) {

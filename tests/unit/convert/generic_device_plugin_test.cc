@@ -391,7 +391,7 @@ TEST(GenericDevicePluginTest, WarnsOfUnknownFlags) {
     EXPECT_THAT(outcome.toml, HasSubstr("\"squat.ai/x1\"")) << args;
   }
   const auto known = with(
-      "- --config-file=/c\n- --version\n- --log-level\n- debug\n- -listen=:1\n"
+      "- --config-file=/c\n- --domain=squat.ai\n- --version\n- --log-level\n- debug\n- -listen=:1\n"
       "- --plugin-directory\n- --device\n- --\n");
   EXPECT_EQ(known.findings, "");
   EXPECT_THAT(known.toml, AllOf(HasSubstr("--log-level = debug."), HasSubstr("--listen = :1."),
