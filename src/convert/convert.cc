@@ -123,8 +123,8 @@ void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings&
     const std::string difference = Format(
         "{} a {}, which runs on some nodes; Patchbay is a DaemonSet, which runs on all nodes",
         subject, kind);
-    findings.Assumed(cause.place(), difference, "choose the nodes with nodeSelector or affinity");
-    std::string note = Format("Difference: {}.", difference);
+    std::string note = findings.Differs(cause.place(), difference,
+                                        "choose the nodes with nodeSelector or affinity");
     const bool is_new = std::find(file.notes.begin(), file.notes.end(), note) == file.notes.end();
     if (is_new) file.notes.push_back(std::move(note));
   };

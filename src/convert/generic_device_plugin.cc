@@ -107,7 +107,7 @@ class GenericConversion {
               const Container& container);
   void TakePaths(GenericGroup& group, const Container& container);
   void Refuse(std::string what, std::string text);
-  void NoteSetting(std::string_view key, std::string_view value);
+  void NoteSetting(std::string_view key, std::string_view value, const SourceLocation& place);
 
   const Manifest& manifest_;
   const ConvertHints& hints_;
@@ -318,15 +318,27 @@ void GenericConversion::Device(const YamlValue& value, bool is_file, const Domai
   }
   if (is_refused) Refuse(Truncate(name, 200), Truncate(ToJson(value), kMaxRefusedText));
   if (planned.empty()) return;
-  const NewResource resource = ResourceOf(name, std::move(notes), std::move(planned));
+  const NewResource resource = ResourceOf(name, std::move(notes), std::move(planned), findings_);
   if (!resources_.Add(resource, place, container)) {
     Refuse(name, WriteToml({{}, {resource}, {}}));
   }
 }
 
-void GenericConversion::NoteSetting(std::string_view key, std::string_view value) {
-  file_.notes.push_back(
-      Format("Not converted: {} = {}. See [daemon] in docs/configuration.md.", key, value));
+/// Notes a setting of the plugin itself. A warning shows one that is not a default and has an
+/// effect outside the pod.
+void GenericConversion::NoteSetting(std::string_view key, std::string_view value,
+                                    const SourceLocation& place) {
+  static constexpr std::string_view kDefaults[] = {":8080", "/var/lib/kubelet/device-plugins",
+                                                   "/var/lib/kubelet/device-plugins/"};
+  const std::string setting = Format(
+      "Not converted: {} = {}. See [daemon] in docs/configuration.md.", key, Truncate(value, 80));
+  if (!key.ends_with("log-level") && !IsAmong(value, kDefaults)) {
+    findings_.Ignored(
+        place, Format("not converted: {} = {}", key, Truncate(value, 80)),
+        key.ends_with("listen") ? "set `listen` in [daemon]" : "set `kubelet_dir` in [daemon]");
+  }
+  const auto& notes = file_.notes;
+  if (std::find(notes.begin(), notes.end(), setting) == notes.end()) file_.notes.push_back(setting);
 }
 
 void GenericConversion::Flags(const Container& container) {
@@ -334,9 +346,11 @@ void GenericConversion::Flags(const Container& container) {
   if (!container.runs_program && !NamesDevices(container)) return;
   const GenericFlags& flags = FlagsOf(container);
   found_ = found_ || NamesDevices(container);
+  for (const auto& [flag, value] : flags.settings) {
+    NoteSetting(flag, value.text, value.source.place());
+  }
   if (flags.devices.empty()) return;
   const Domain domain = DomainOf(container, nullptr, flags.devices.front().source.place());
-  for (const auto& [flag, value] : flags.settings) NoteSetting(flag, value);
   for (const Manifest::Argument& argument : flags.devices) {
     const YamlValue& source = argument.source;
     const std::string& text = argument.text;
@@ -391,7 +405,7 @@ void GenericConversion::Document(const Manifest::Document& document,
   }
   for (const std::string_view key : {"listen", "log-level", "plugin-directory"}) {
     const YamlValue setting = document.is_root ? fields.Find(key) : YamlValue();
-    if (setting) NoteSetting(key, Truncate(setting.text(), 80));
+    if (setting) NoteSetting(key, setting.text(), setting.place());
   }
   if (findings_.HasNewErrors()) Refuse("a file", "");
   std::set<std::string> domains;

@@ -114,7 +114,7 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
     } else if (flag == "--domain") {
       flags.domain = std::move(value.text);
     } else if (IsAmong(flag, kSettings)) {
-      flags.settings.emplace_back(flag, Truncate(value.text, 80));
+      flags.settings.emplace_back(flag, std::move(value));
     }
   }
   return flags;

@@ -43,30 +43,37 @@ std::string Resources(const std::string& toml) {
   return names;
 }
 
+const std::string kSeparateUsb =
+    " warning if several such devices are plugged in, generic-device-plugin combines them into one "
+    "device; in Patchbay, each is a separate device\n";
+
 struct Form {
   const char* file;
   const char* resources;
+  std::string findings = "";
 };
 
-TEST(FormsTest, ConvertsEveryFormWithoutFindings) {
+TEST(FormsTest, ConvertsEveryForm) {
   const Form forms[] = {
       {"helmrelease-config-maps.yaml", "kernel.org/tun*1000 kernel.org/zigbee"},
       {"helmrelease-anchors.yaml", "devic.es/tun*10 devic.es/fuse"},
       {"values-text.yaml", "devic.es/dri*4"},
       {"values-list.yaml", "example.com/kvm*100"},
-      {"microshift-config.yaml", "device.example.com/serial device.example.com/converter"},
+      {"microshift-config.yaml", "device.example.com/serial device.example.com/converter",
+       "13:11" + kSeparateUsb},
       {"smarter-values.yaml",
        "smarter-devices/snd*20 smarter-devices/ttyUSB0 smarter-devices/ttyUSB1"},
       {"smarter-helmrelease.yaml", "smarter-devices/dri_renderD128*10"},
-      {"coral.yaml", "coral.ai/usb*4"},
+      {"coral.yaml", "coral.ai/usb*4", "5:9" + kSeparateUsb},
       {"rockchip.yaml", "rockchip.example.com/npu*10"},
       {"mount-paths.yaml", "example.com/radio"},
-      {"tty-console.yaml", "example.com/console"},
+      {"tty-console.yaml", "example.com/console",
+       "7:19 warning the limit of 9 is not enforced; every device includes /dev/tty0\n"},
       // The annotation with the last applied configuration has another count.
       {"applied.yaml", "example.com/fuse*20"}};
   for (const Form& form : forms) {
     const auto outcome = ConvertedFile(form.file);
-    EXPECT_EQ(outcome.findings, "") << form.file;
+    EXPECT_EQ(outcome.findings, form.findings) << form.file;
     EXPECT_EQ(Resources(outcome.toml), form.resources) << form.file;
     EXPECT_THAT(outcome.toml, Not(HasSubstr("NOT CONVERTED"))) << form.file;
   }
@@ -396,12 +403,14 @@ TEST(FormsTest, RejectsAKeyThatIsNotIndented) {
 
 TEST(FormsTest, WarnsOfUsbNumbersWithoutQuotesAndMissingOnes) {
   const auto outcome = ConvertedFile("usb-numbers.yaml");
-  EXPECT_EQ(outcome.findings,
-            "6:21 warning vendor 1050 has no quotes, so generic-device-plugin reads a different "
-            "number\n"
-            "11:13 error the entry has no `product`\n"
-            "11:30 warning unknown key `productID`; generic-device-plugin ignores it\n"
-            "13:13 error the entry has no `product`\n");
+  EXPECT_EQ(
+      outcome.findings,
+      "5:9" + kSeparateUsb +
+          "6:21 warning vendor 1050 has no quotes, so generic-device-plugin reads a different "
+          "number\n"
+          "11:13 error the entry has no `product`\n"
+          "11:30 warning unknown key `productID`; generic-device-plugin ignores it\n"
+          "13:13 error the entry has no `product`\n");
   EXPECT_THAT(outcome.toml, AllOf(HasSubstr("usb = \"1050:0407\""),
                                   HasSubstr("Hint: did you mean `product` instead of `productID`?"),
                                   HasSubstr("Hint: add the `product` that `lsusb` prints")));
@@ -648,7 +657,7 @@ TEST(FormsTest, RejectsTemplatesAndSubstitutionsWithTheirLocation) {
             "29:25 warning this text is not a configuration of the plugin\n");
   EXPECT_EQ(Resources(outcome.toml), "devic.es/tun");
   EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin,
-                            "domain: a.com\nlisten: ${X}\ndevices: [{name: x1, groups: [{paths: "
+                            "domain: a.com\nlog-level: ${X}\ndevices: [{name: x1, groups: [{paths: "
                             "[{path: /dev/x0}]}]}]\n")
                 .findings,
             "");
@@ -839,6 +848,17 @@ TEST(FormsTest, HelmValuesContainSupportedSettings) {
                                  "  interval: 1h\n"));
   // Flux would replace ${X}.
   EXPECT_THAT(release, HasSubstr("\n      # Not converted: log-level = $${X}\\xe2\\x80\\xa8."));
+}
+
+TEST(FormsTest, ATemplateThatHelmValuesDoNotContainIsAWarning) {
+  const std::string text =
+      "kind: DaemonSet\nspec:\n  nodeSelector: '{{ .x }}'\n  tolerations: [{key: '{{ .y }}'}]\n"
+      "  priorityClassName: '{{ .z }}'\n  containers:\n  - image: generic-device-plugin:0.2.0\n    "
+      "args: [--device, 'x1,/dev/x0']\n";
+  const std::string message = " not carried over, because of its template: ";
+  EXPECT_THAT(HelmOf(text, ForeignProgram::kGenericDevicePlugin),
+              testing::StartsWith("3" + message + "nodeSelector\n4" + message + "tolerations\n5" +
+                                  message + "priorityClassName\n"));
 }
 
 TEST(FormsTest, HelmValuesKeepTheSettingsOfValuesWithoutAnImage) {
