@@ -296,8 +296,12 @@ void KeepPlugin(Manifest& manifest, std::string_view default_path) {
 void KeepItsFiles(Manifest& manifest, Findings& findings) {
   using Document = Manifest::Document;
   const auto& containers = manifest.containers;
-  std::set<std::string> named;
-  for (const Container& container : containers) named.insert(container.file.name());
+  std::set<std::string> named, read;
+  for (const Container& container : containers) {
+    if (container.file.path.empty()) continue;
+    named.insert(container.file.name());
+    read.insert(NameOf(container.file));
+  }
   const auto is_unread = [&](const Document& document) {
     bool is_mounted = false, are_known = !containers.empty();
     for (const Container& container : containers) {
@@ -313,7 +317,7 @@ void KeepItsFiles(Manifest& manifest, Findings& findings) {
       findings.Ignored(
           document.value.place(),
           Format("the plugin does not read `{}`; it is not converted", Truncate(document.key, 100)),
-          Format("it reads {}", NameOf(containers.front().file)));
+          "it reads " + Truncate(Format("{}", fmt::join(read, " and ")), 300));
       return true;
     });
   };
@@ -328,14 +332,14 @@ void KeepItsFiles(Manifest& manifest, Findings& findings) {
     for (const Document& document : manifest.documents) {
       if (may_read(document)) names.insert(document.key);
     }
-    if (names.contains(container.file.name())) {
+    if (!container.file.path.empty() && names.contains(container.file.name())) {
       remove_if([&](const Document& document) {
         return may_read(document) && !named.contains(document.key);
       });
     } else if (names.size() > 1) {
       findings.Assumed(container.value.place(),
                        Format("the plugin can read {}; all are converted",
-                              Truncate(fmt::format("{}", fmt::join(names, ", ")), 200)),
+                              Truncate(Format("{}", fmt::join(names, ", ")), 200)),
                        "pass only the file that it reads, or a --config that names it");
     }
   }
