@@ -224,10 +224,9 @@ void GenericConversion::NoteUnknown(const SourceLocation& place, std::string_vie
              Truncate(domain, 100)),
       Format("{}{}use --domain with the domain of the resources that `kubectl describe node` shows",
              hint, hint.empty() ? "" : ", or "));
-  const std::string note = Format(
-      "A domain is assumed, because {} of the container is not in the input. If the nodes "
-      "have other resources, convert again with --domain.",
-      subject == "the domain" ? "the file" : subject);
+  const std::string note =
+      "A domain is assumed, because its source is not in the input. If the nodes have other "
+      "resources, convert again with --domain.";
   const bool is_new = std::find(file_.notes.begin(), file_.notes.end(), note) == file_.notes.end();
   if (is_new) file_.notes.push_back(note);
 }

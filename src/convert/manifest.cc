@@ -336,7 +336,7 @@ void KeepItsFiles(Manifest& manifest, Findings& findings) {
       remove_if([&](const Document& document) {
         return may_read(document) && !named.contains(document.key);
       });
-    } else if (names.size() > 1) {
+    } else if (names.size() > 1 && !NamesDevices(container)) {
       findings.Assumed(container.value.place(),
                        Format("the plugin can read {}; all are converted",
                               Truncate(Format("{}", fmt::join(names, ", ")), 200)),

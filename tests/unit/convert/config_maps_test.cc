@@ -145,6 +145,10 @@ TEST(ConfigMapsTest, SeveralFilesOfAChartAreAWarningIfConfigNamesNone) {
   EXPECT_THAT(convert("/c/b.yaml").findings,
               HasSubstr("warning the plugin does not read `a.yaml`; it is not converted\n"));
   EXPECT_THAT(convert("/c/b.yaml").toml, Not(HasSubstr("a.com/tun")));
+  // With devices in the arguments, only the domain matters.
+  const auto findings = convert("/c/x, --device, '" + std::string(kTun) + "'").findings;
+  EXPECT_THAT(findings, HasSubstr("have different domains; assuming b.com"));
+  EXPECT_THAT(findings, Not(HasSubstr("all are converted")));
   EXPECT_THAT(convert("/c/x").findings,
               testing::StartsWith("1:1 warning the plugin can read a.yaml, b.yaml; all are"));
 }
@@ -183,7 +187,7 @@ TEST(ConfigMapsTest, AFileThatIsNotInTheInputIsAWarning) {
                      test_case.file, test_case.hint, use))
         << test_case.volume;
     EXPECT_EQ(HintsOf(text("--domain=a.com, ")), "") << test_case.volume;
-    EXPECT_THAT(Manifests(text("")).toml, HasSubstr("# A domain is assumed, because the file of"));
+    EXPECT_THAT(Manifests(text("")).toml, HasSubstr("# A domain is assumed, because its source"));
   }
   const auto host = ManifestFile("host-config.yaml");
   EXPECT_EQ(host.findings,

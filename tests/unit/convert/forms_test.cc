@@ -295,7 +295,7 @@ TEST(FormsTest, WarnsThatTheVariableDomainIsNotInTheInput) {
             "13:17 warning the variable DOMAIN can come from {\"secretKeyRef\": {\"name\": "
             "\"plugin\", \"key\": \"domain\"}}, which is not in the input; assuming devic.es\n");
   EXPECT_EQ(Resources(secret.toml), "devic.es/tun*10");
-  EXPECT_THAT(secret.toml, HasSubstr("\n# A domain is assumed, because the variable DOMAIN"));
+  EXPECT_THAT(secret.toml, HasSubstr("\n# A domain is assumed, because its source"));
 
   const std::string use =
       "use --domain with the domain of the resources that `kubectl describe node` shows";
