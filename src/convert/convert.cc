@@ -123,10 +123,9 @@ void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings&
     const std::string difference = Format(
         "{} a {}, which runs on some nodes; Patchbay is a DaemonSet, which runs on all nodes",
         subject, kind);
-    std::string note = findings.Differs(cause.place(), difference,
-                                        "choose the nodes with nodeSelector or affinity");
-    const bool is_new = std::find(file.notes.begin(), file.notes.end(), note) == file.notes.end();
-    if (is_new) file.notes.push_back(std::move(note));
+    AddOnce(findings.Differs(cause.place(), difference,
+                             "choose the nodes with nodeSelector or affinity"),
+            file.notes);
   };
   for (const YamlValue& kind :
        {PodSetting(container, "kind"), PodSetting(container, "type"), type}) {

@@ -224,11 +224,10 @@ void GenericConversion::NoteUnknown(const SourceLocation& place, std::string_vie
              Truncate(domain, 100)),
       Format("{}{}use --domain with the domain of the resources that `kubectl describe node` shows",
              hint, hint.empty() ? "" : ", or "));
-  const std::string note =
+  AddOnce(
       "A domain is assumed, because its source is not in the input. If the nodes have other "
-      "resources, convert again with --domain.";
-  const bool is_new = std::find(file_.notes.begin(), file_.notes.end(), note) == file_.notes.end();
-  if (is_new) file_.notes.push_back(note);
+      "resources, convert again with --domain.",
+      file_.notes);
 }
 
 /// Adds a part that was not converted. The errors since the last one are its reasons.
@@ -329,15 +328,14 @@ void GenericConversion::NoteSetting(std::string_view key, std::string_view value
                                     const SourceLocation& place) {
   static constexpr std::string_view kDefaults[] = {":8080", "/var/lib/kubelet/device-plugins",
                                                    "/var/lib/kubelet/device-plugins/"};
-  const std::string setting = Format(
-      "Not converted: {} = {}. See [daemon] in docs/configuration.md.", key, Truncate(value, 80));
   if (!key.ends_with("log-level") && !IsAmong(value, kDefaults)) {
     findings_.Ignored(
         place, Format("not converted: {} = {}", key, Truncate(value, 80)),
         key.ends_with("listen") ? "set `listen` in [daemon]" : "set `kubelet_dir` in [daemon]");
   }
-  const auto& notes = file_.notes;
-  if (std::find(notes.begin(), notes.end(), setting) == notes.end()) file_.notes.push_back(setting);
+  AddOnce(Format("Not converted: {} = {}. See [daemon] in docs/configuration.md.", key,
+                 Truncate(value, 80)),
+          file_.notes);
 }
 
 void GenericConversion::Flags(const Container& container) {
