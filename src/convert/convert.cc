@@ -8,6 +8,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "config/load.h"
+#include "convert/config_maps.h"
 #include "convert/diagnostics.h"
 #include "convert/generic_device_plugin.h"
 #include "convert/helm.h"
@@ -27,12 +28,14 @@ struct Converter {
 };
 const Converter& ConverterOf(ForeignProgram from) {
   static const Converter kConverters[] = {
-      {{kForeignPrograms[0], IsGenericConfiguration, FindMisspelledGeneric},
+      {{kForeignPrograms[0], "/etc/generic-device-plugin/config.yaml", IsGenericConfiguration,
+        FindMisspelledGeneric},
        ConvertGenericDevicePlugin,
        "no configuration of generic-device-plugin found",
        "pass its configuration file, or a manifest with its --device arguments or its ConfigMap; "
        "render a chart first, with `helm template`"},
-      {{kForeignPrograms[1], IsSmarterConfiguration, FindMisspelledSmarter},
+      {{kForeignPrograms[1], "/root/config/conf.yaml", IsSmarterConfiguration,
+        FindMisspelledSmarter},
        ConvertSmarterDeviceManager,
        "no list of `devicematch` entries found",
        "pass conf.yaml, the ConfigMap that contains it, or the values of the chart; without any of "
@@ -101,46 +104,83 @@ YamlValue ControllerOf(const Manifest::Container& container) {
   return {};
 }
 
-/// Returns the value that makes the plugin a Deployment, or its controller in the chart
-/// app-template if that makes one without a `type`; false if neither does.
-YamlValue DeploymentOf(const Manifest::Container& container) {
+/// Returns the kind in a word such as "statefulset", of an object or in the values of a chart, if
+/// it runs on some nodes only; "" otherwise.
+std::string_view PartialWorkload(const YamlValue& kind) {
+  for (const std::string_view workload : {"Deployment", "StatefulSet", "ReplicaSet",
+                                          "ReplicationController", "Pod", "Job", "CronJob"}) {
+    if (ToLower(kind.text()) == ToLower(workload)) return workload;
+  }
+  return "";
+}
+
+/// Notes that the plugin does not run on all nodes.
+void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings& findings) {
+  const auto owners = container.object.Find("metadata").Find("ownerReferences").items();
   const YamlValue controller = ControllerOf(container);
   const YamlValue type = controller.Find("type");
+  const auto add = [&](const YamlValue& cause, std::string_view subject, std::string_view kind) {
+    const std::string difference = Format(
+        "{} a {}, which runs on some nodes; Patchbay is a DaemonSet, which runs on all nodes",
+        subject, kind);
+    AddOnce(findings.Differs(cause.place(), difference,
+                             "choose the nodes with nodeSelector or affinity"),
+            file.notes);
+  };
   for (const YamlValue& kind :
        {PodSetting(container, "kind"), PodSetting(container, "type"), type}) {
-    if (ToLower(kind.text()) == "deployment") return kind;
+    const std::string_view workload = PartialWorkload(kind);
+    const bool is_of_daemon_set =
+        workload == "Pod" && std::any_of(owners.begin(), owners.end(), [](const YamlValue& owner) {
+          return owner.Find("kind").text() == "DaemonSet";
+        });
+    if (!workload.empty() && !is_of_daemon_set) return add(kind, "the plugin is", workload);
   }
   // Charts with the same values can have another default.
   const YamlValue chart = PodSetting(container, "chart");
   const std::string name = chart.text() + chart.Find("spec").Find("chart").text();
   const bool can_be_it = name.empty() || name.ends_with("app-template");
-  return type.IsEmpty() && can_be_it ? controller : YamlValue();
+  if (controller && type.IsEmpty() && can_be_it) {
+    add(controller, "without a `type`, app-template makes the plugin", "Deployment");
+  }
 }
 
-/// Notes that the plugin does not run on all nodes.
-void NoteDeployment(const Manifest::Container& container, NewFile& file, Findings& findings) {
-  const YamlValue cause = DeploymentOf(container);
-  if (!cause) return;
-  const std::string difference = Format(
-      "{} a Deployment, which runs on some nodes; Patchbay is a DaemonSet, which runs on all nodes",
-      cause.IsScalar() ? "the plugin is" : "without a `type`, app-template makes the plugin");
-  file.notes.push_back(Format("Difference: {}.", difference));
-  findings.Assumed(cause.place(), difference, "choose the nodes with nodeSelector or affinity");
-}
-
-/// Returns what to do about a ConfigMap that the plugin mounts and that is not in the input; "" if
-/// there is none.
-std::string HintOnConfigMap(const Manifest& manifest) {
-  std::set<std::string> missing;
+/// Reports the files that the plugin reads and that are not in the input. Returns what to do about
+/// the first one; "" if there is none.
+std::string ReportMissingFiles(const Manifest& manifest, bool found, Findings& findings) {
+  std::set<const Manifest::Container*> readers;
+  for (const Manifest::Document& document : manifest.documents) {
+    for (const Manifest::Container* reader : ReadersOf(document, manifest)) {
+      const bool is_its_file =
+          document.config_map.empty() || !reader->file.is_mounted || Reads(*reader, document);
+      if (is_its_file) readers.insert(reader);
+    }
+  }
+  std::string hint;
   for (const Manifest::Container& container : manifest.containers) {
-    if (container.runs_program) missing.merge(std::set(container.config_maps));
+    const Manifest::File& file = container.file;
+    const bool is_missing = container.runs_program && !file.path.empty() && !file.text &&
+                            !NamesDevices(container) && !readers.contains(&container);
+    if (!is_missing) continue;
+    if (hint.empty()) hint = HintOnMissing(file) + ", which the plugin reads";
+    if (!found) continue;
+    findings.Assumed(file.place,
+                     Format("{}, which the plugin reads, is not in the input; its devices are not "
+                            "converted",
+                            NameOf(file)),
+                     HintOnMissing(file));
   }
-  for (const YamlValue& object : manifest.objects) {
-    missing.erase(object.Find("metadata").Find("name").text());
+  YamlBudget budget = manifest.budget;
+  ConfigMaps config_maps(manifest, budget);
+  for (const Manifest::Container& container : manifest.containers) {
+    for (const std::string& name : container.config_maps) {
+      if (!hint.empty() || !container.runs_program || config_maps.Find(name, container.object)) {
+        continue;
+      }
+      hint = Format("pass the ConfigMap {} too, which the plugin mounts", Truncate(name, 100));
+    }
   }
-  if (missing.empty()) return "";
-  return Format("pass the ConfigMap {} too, which the plugin mounts",
-                Truncate(*missing.begin(), 100));
+  return hint;
 }
 
 /// Reports values that seem to be a configuration but are not. They are errors if there is no
@@ -190,8 +230,8 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
     return IsEmpty(file.second) && (has_content || diagnostics.HasErrors());
   });
   ReportUnreadable(manifest, files.empty(), findings);
+  const std::string hint = ReportMissingFiles(manifest, found, findings);
   if (!found && manifest.unreadable.empty()) {
-    const std::string hint = HintOnConfigMap(manifest);
     findings.Malformed({source.name, 0, 0}, converter.not_found,
                        hint.empty() ? converter.hint : hint);
   }
@@ -201,7 +241,9 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
                       Format("Converted from {}: {}. Comments mark differences in meaning.",
                              converter.recognizer.program, source.name));
     const Manifest::Container container = ContainerOf(pool->part);
-    NoteDeployment(container, file, findings);
+    auto containers = pool->part.containers;
+    if (containers.empty()) containers.push_back(container);
+    for (const auto& each : containers) NoteWorkload(each, file, findings);
     RefuseInvalid(file, findings);
     auto toml = Written(file, source.name, findings);
     if (!toml) return conversion;

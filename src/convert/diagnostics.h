@@ -37,6 +37,13 @@ class Findings {
     Add(Severity::kWarning, "assumed", place, std::move(message), std::move(hint));
   }
 
+  /// The output can behave differently on some hosts. Returns the comment for the output.
+  std::string Differs(const SourceLocation& place, const std::string& difference,
+                      const std::string& hint) {
+    Assumed(place, difference, hint);
+    return "Difference: " + difference + "; " + hint + ".";
+  }
+
   /// Returns whether there are errors that TakeErrors has not returned.
   bool HasNewErrors() const { return !errors_.empty(); }
   /// Returns the errors since the last call, including those that are not shown.

@@ -4,19 +4,22 @@
 // The domain of a device is the first of: the one from the caller, the --domain flag of the
 // container that reads the device, its variable DOMAIN, the one in the file that it reads, the
 // default of the version in the tag of its image, and an assumed default with a warning. A variable
-// whose value is not in the input is a warning too.
+// or file that is not in the input is a warning too, and so are files with different domains, if
+// --config does not show which one the container reads.
 
 #include "convert/generic_device_plugin.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/path.h"
+#include "convert/config_maps.h"
 #include "convert/directories.h"
-#include "convert/environment.h"
 #include "convert/fields.h"
 #include "convert/generic_flags.h"
 #include "convert/generic_resource.h"
@@ -66,6 +69,13 @@ struct Domain {
   SourceLocation place;
 };
 
+/// Returns the domain in a document, or the default of MicroShift.
+std::optional<std::string> DomainIn(const Manifest::Document& document) {
+  const YamlValue domain = document.value.Find("domain");
+  if (domain.IsScalar()) return domain.text();
+  return document.key == kMicroShift ? std::optional(std::string(kMicroShiftDomain)) : std::nullopt;
+}
+
 /// Converts the devices of a manifest one after the other and collects their resources.
 class GenericConversion {
  public:
@@ -75,28 +85,29 @@ class GenericConversion {
         findings_(findings),
         resources_(findings),
         directories_(hints.dev),
-        environments_(manifest),
-        budget_(manifest.budget) {}
+        budget_(manifest.budget),
+        config_maps_(manifest, budget_) {}
 
   /// Converts the arguments of a container.
   void Flags(const Container& container);
-  /// Converts a document that `reader` reads, or an empty container if none is known to read it.
-  void Document(const Manifest::Document& document, const Container& reader);
+  /// Converts a document for each domain of its readers; an empty container if none is known.
+  void Document(const Manifest::Document& document, const std::vector<const Container*>& readers);
 
   NewFile Take() &&;
   bool found() const { return found_; }
 
  private:
   const GenericFlags& FlagsOf(const Container& container);
-  std::optional<std::string> DomainInFile(const Container& container);
-  Domain DomainOf(const Container& container, const std::optional<std::string>& in_file,
+  std::set<std::optional<std::string>> DomainsInFiles(const Container& container);
+  Domain DomainOf(const Container& container, const Manifest::Document* document,
                   const SourceLocation& place);
-  void NoteUnknown(const EnvVariable& variable, std::string_view domain);
+  void NoteUnknown(const SourceLocation& place, std::string_view subject, const std::string& source,
+                   std::string_view domain, const std::string& hint);
   void Device(const YamlValue& value, bool is_file, const Domain& domain,
               const Container& container);
   void TakePaths(GenericGroup& group, const Container& container);
   void Refuse(std::string what, std::string text);
-  void NoteSetting(std::string_view key, std::string_view value);
+  void NoteSetting(std::string_view key, std::string_view value, const SourceLocation& place);
 
   const Manifest& manifest_;
   const ConvertHints& hints_;
@@ -105,11 +116,10 @@ class GenericConversion {
   Directories directories_;
   NewFile file_;
   std::map<const Container*, GenericFlags> flags_;
-  Environments environments_;
   YamlBudget budget_;
+  ConfigMaps config_maps_;
   bool found_ = false;
-  bool has_assumed_ = false;           ///< a default as the domain
-  bool has_unknown_variable_ = false;  ///< DOMAIN, of some container
+  bool has_assumed_ = false;  ///< a default as the domain
 };
 
 /// The flags are read once, so that errors in them are reported once.
@@ -122,47 +132,74 @@ const GenericFlags& GenericConversion::FlagsOf(const Container& container) {
   return flags;
 }
 
-/// Returns the domain in the file of a container: in the values of its chart, or in a ConfigMap
-/// that it mounts, also if that has no devices.
-std::optional<std::string> GenericConversion::DomainInFile(const Container& container) {
-  for (const Manifest::Document& document : manifest_.documents) {
-    const YamlValue domain = document.value.Find("domain");
-    if (domain.IsScalar() && document.object.IsSameAs(container.object)) return domain.text();
+/// Returns the domains in the files that a container can read; nothing stands for a file without
+/// one. Empty if the input contains no such file.
+std::set<std::optional<std::string>> GenericConversion::DomainsInFiles(const Container& container) {
+  const Manifest::File& file = container.file;
+  std::set<std::optional<std::string>> domains, in_named_file;
+  const auto add = [&](const std::string& name, const YamlValue& value) {
+    const YamlValue domain = value.Find("domain");
+    if (!domain && !value.Find("devices") && !value.Find("device")) return;
+    const auto text = domain.IsScalar() ? std::optional(domain.text()) : std::nullopt;
+    domains.insert(text);
+    if (name == file.name()) in_named_file.insert(text);
+  };
+  const auto add_text = [&](const std::string& name, const std::string& text) {
+    Diagnostics ignored;
+    Findings findings(ignored);
+    const auto nowhere = [](int, int) { return SourceLocation(); };
+    for (const YamlValue& value : ReadYaml(text, nowhere, budget_, findings)) add(name, value);
+  };
+  if (file.text) {
+    add_text("", *file.text);
+    return domains.empty() ? decltype(domains){std::nullopt} : domains;
   }
-  for (const YamlValue& object : manifest_.objects) {
-    const std::string name = object.Find("metadata").Find("name").text();
-    const bool is_config_map = object.Find("kind").text() == "ConfigMap";
-    if (!is_config_map || !container.config_maps.contains(name)) continue;
-    for (const YamlEntry& file : object.Find("data").entries()) {
-      Diagnostics ignored;
-      Findings findings(ignored);
-      const std::string& text = file.value.text();
-      const auto places = PlacesIn(text, file.value.place(), manifest_.lines);
-      for (const YamlValue& document : ReadYaml(text, places, budget_, findings)) {
-        const YamlValue domain = document.Find("domain");
-        if (domain.IsScalar()) return domain.text();
-      }
-    }
+  for (const Manifest::Document& document : manifest_.documents) {  // in the values of its chart
+    if (document.object.IsSameAs(container.object)) add(document.key, document.value);
   }
-  return std::nullopt;
+  for (const YamlValue& object : manifest_.objects) {  // a file that was passed with the manifest
+    const bool is_file = !object.Find("kind") && !object.IsSameAs(container.object);
+    if (is_file && !file.path.empty()) add("", object);
+  }
+  for (const std::string& name : container.config_maps) {
+    const auto* data = file.is_mounted ? nullptr : config_maps_.Find(name, container.object);
+    if (data == nullptr) continue;
+    for (const auto& [key, text] : *data) add_text(key, text);
+  }
+  return in_named_file.empty() ? domains : in_named_file;
 }
 
-/// Returns the domain of the devices of a container. `in_file` is the one in its file, if any.
-Domain GenericConversion::DomainOf(const Container& container,
-                                   const std::optional<std::string>& in_file,
+/// Returns the domain of the devices of a container. They are in the document, or, if it is null,
+/// in the arguments.
+Domain GenericConversion::DomainOf(const Container& container, const Manifest::Document* document,
                                    const SourceLocation& place) {
   if (hints_.domain) return {*hints_.domain, place};
   if (const auto& flag = FlagsOf(container).domain) return {*flag, place};
-  const auto variable = environments_.Find(container, "DOMAIN");
-  const bool is_unknown = variable && !variable->value;
+  const auto variable = config_maps_.Variable(container, "DOMAIN");
   // The plugin ignores an empty variable.
   if (variable && !variable->value.value_or("").empty()) {
     return {*variable->value, variable->source.place()};
   }
+  const auto in_files =
+      document != nullptr ? std::set{DomainIn(*document)} : DomainsInFiles(container);
+  const auto in_file = in_files.empty() ? std::nullopt : *in_files.rbegin();
   const auto of_image = DomainOfImage(container.image);
   const std::string otherwise = in_file.value_or(std::string(of_image.value_or(kOldDomain)));
-  if (is_unknown) {
-    NoteUnknown(*variable, otherwise);
+  if (variable && !variable->value) {
+    const std::string& config_map = variable->missing_config_map;
+    NoteUnknown(
+        variable->source.place(), "the variable DOMAIN", Truncate(ToJson(variable->source), 200),
+        otherwise,
+        config_map.empty() ? "" : "pass the ConfigMap " + Truncate(config_map, 100) + " too");
+  } else if (in_files.empty() && !container.file.path.empty()) {
+    NoteUnknown(container.file.place, "the domain", NameOf(container.file), otherwise,
+                HintOnMissing(container.file));
+  } else if (in_files.size() > 1) {
+    findings_.Assumed(place,
+                      Format("the files that the container can read have different domains; "
+                             "assuming {}",
+                             Truncate(otherwise, 100)),
+                      "use --domain, or pass only the file that --config names");
   } else if (!in_file && !of_image && !std::exchange(has_assumed_, true)) {
     findings_.Assumed(
         place, Format("no domain specified; assuming {}", kOldDomain),
@@ -177,22 +214,20 @@ Domain GenericConversion::DomainOf(const Container& container,
   return {otherwise, place};
 }
 
-/// Reports that the input does not contain the value of DOMAIN, so that `domain` is assumed.
-void GenericConversion::NoteUnknown(const EnvVariable& variable, std::string_view domain) {
-  const std::string& config_map = variable.missing_config_map;
+/// Reports that `subject` can come from a source outside the input, so that `domain` is assumed.
+void GenericConversion::NoteUnknown(const SourceLocation& place, std::string_view subject,
+                                    const std::string& source, std::string_view domain,
+                                    const std::string& hint) {
   findings_.Assumed(
-      variable.source.place(),
-      Format("the variable DOMAIN can come from {}, which is not in the input; assuming {}",
-             Truncate(ToJson(variable.source), 200), Truncate(domain, 100)),
-      Format("{}use --domain with the domain of the resources that `kubectl describe node` shows",
-             config_map.empty()
-                 ? ""
-                 : Format("pass the ConfigMap {} too, or ", Truncate(config_map, 100))));
-  if (!std::exchange(has_unknown_variable_, true)) {
-    file_.notes.push_back(
-        "A domain is assumed, because the variable DOMAIN of the container is not in the input. If "
-        "the nodes have other resources, convert again with --domain.");
-  }
+      place,
+      Format("{} can come from {}, which is not in the input; assuming {}", subject, source,
+             Truncate(domain, 100)),
+      Format("{}{}use --domain with the domain of the resources that `kubectl describe node` shows",
+             hint, hint.empty() ? "" : ", or "));
+  AddOnce(
+      "A domain is assumed, because its source is not in the input. If the nodes have other "
+      "resources, convert again with --domain.",
+      file_.notes);
 }
 
 /// Adds a part that was not converted. The errors since the last one are its reasons.
@@ -203,21 +238,23 @@ void GenericConversion::Refuse(std::string what, std::string text) {
 /// Replaces paths in the container of the plugin by those on the host, and reports paths that are
 /// invalid or probably match nothing.
 void GenericConversion::TakePaths(GenericGroup& group, const Container& container) {
-  const auto host_paths = HostPathsOf(container);
+  const auto mounts = MountsOf(container);
   for (GenericPath& path : group.paths) {
-    // The longest path of a mount is the last one in the order of the map.
-    for (auto mount = host_paths.rbegin(); mount != host_paths.rend(); ++mount) {
-      const auto& [inside, host] = *mount;
-      if (!(path.path + "/").starts_with(inside + "/")) continue;
-      if (inside == host) break;
-      std::string on_host = (host == "/" ? "" : host) + path.path.substr(inside.size());
+    const Mount* mount = nullptr;
+    for (const Mount& other : mounts) {
+      const bool contains = !other.path.empty() && !other.host_path.empty() &&
+                            (path.path + "/").starts_with(other.path + "/");
+      if (contains && (!mount || other.path.size() > mount->path.size())) mount = &other;
+    }
+    if (mount != nullptr && mount->path != mount->host_path) {
+      const std::string& host = mount->host_path;
+      std::string on_host = (host == "/" ? "" : host) + path.path.substr(mount->path.size());
       findings_.Assumed(
           path.place,
           Format("{} is {} on the host", Truncate(path.path, 100), Truncate(on_host, 100)),
           Format("the pod mounts {} at {}; check that the path exists on the nodes",
-                 Truncate(host, 100), Truncate(inside, 100)));
+                 Truncate(host, 100), Truncate(mount->path, 100)));
       path.path = std::move(on_host);
-      break;
     }
     path.pattern = FromGo(path.path);
     if (const auto glob = Glob::Compile(path.pattern.glob); !glob) {
@@ -279,15 +316,26 @@ void GenericConversion::Device(const YamlValue& value, bool is_file, const Domai
   }
   if (is_refused) Refuse(Truncate(name, 200), Truncate(ToJson(value), kMaxRefusedText));
   if (planned.empty()) return;
-  const NewResource resource = ResourceOf(name, std::move(notes), std::move(planned));
+  const NewResource resource = ResourceOf(name, std::move(notes), std::move(planned), findings_);
   if (!resources_.Add(resource, place, container)) {
     Refuse(name, WriteToml({{}, {resource}, {}}));
   }
 }
 
-void GenericConversion::NoteSetting(std::string_view key, std::string_view value) {
-  file_.notes.push_back(
-      Format("Not converted: {} = {}. See [daemon] in docs/configuration.md.", key, value));
+/// Notes a setting of the plugin itself. A warning shows one that is not a default and has an
+/// effect outside the pod.
+void GenericConversion::NoteSetting(std::string_view key, std::string_view value,
+                                    const SourceLocation& place) {
+  static constexpr std::string_view kDefaults[] = {":8080", "/var/lib/kubelet/device-plugins",
+                                                   "/var/lib/kubelet/device-plugins/"};
+  if (!key.ends_with("log-level") && !IsAmong(value, kDefaults)) {
+    findings_.Ignored(
+        place, Format("not converted: {} = {}", key, Truncate(value, 80)),
+        key.ends_with("listen") ? "set `listen` in [daemon]" : "set `kubelet_dir` in [daemon]");
+  }
+  AddOnce(Format("Not converted: {} = {}. See [daemon] in docs/configuration.md.", key,
+                 Truncate(value, 80)),
+          file_.notes);
 }
 
 void GenericConversion::Flags(const Container& container) {
@@ -295,15 +343,18 @@ void GenericConversion::Flags(const Container& container) {
   if (!container.runs_program && !NamesDevices(container)) return;
   const GenericFlags& flags = FlagsOf(container);
   found_ = found_ || NamesDevices(container);
+  for (const auto& [flag, value] : flags.settings) {
+    NoteSetting(flag, value.text, value.source.place());
+  }
   if (flags.devices.empty()) return;
-  const Domain domain =
-      DomainOf(container, DomainInFile(container), flags.devices.front().source.place());
-  for (const auto& [flag, value] : flags.settings) NoteSetting(flag, value);
-  for (const auto& [source, text] : flags.devices) {
+  const Domain domain = DomainOf(container, nullptr, flags.devices.front().source.place());
+  for (const Manifest::Argument& argument : flags.devices) {
+    const YamlValue& source = argument.source;
+    const std::string& text = argument.text;
     const SourceLocation place = source.place();
     auto parts = ReadYaml(text, PlacesIn(text, place, manifest_.lines), budget_, findings_);
     if (parts.size() == 1 && parts[0].text().find(',') != std::string::npos) {
-      const auto same_place = [at = source.place()](int, int) { return at; };
+      const auto same_place = [place](int, int) { return place; };
       parts = ReadYaml(YamlOfList(parts[0].text()), same_place, budget_, findings_);
     }
     if (!source.IsScalar()) {
@@ -320,10 +371,12 @@ void GenericConversion::Flags(const Container& container) {
   }
 }
 
-void GenericConversion::Document(const Manifest::Document& document, const Container& reader) {
+void GenericConversion::Document(const Manifest::Document& document,
+                                 const std::vector<const Container*>& readers) {
   const YamlValue& value = document.value;
+  const Container& first = *readers.front();
   if (value.Find("groups")) {
-    Device(value, false, DomainOf(reader, std::nullopt, value.place()), reader);
+    Device(value, false, DomainOf(first, &document, value.place()), first);
     return;
   }
   found_ = true;
@@ -335,10 +388,8 @@ void GenericConversion::Document(const Manifest::Document& document, const Conta
   // Other maps with `devices` can have keys of other programs.
   const Fields fields(value, kProgram, kFileKeys, findings_, document.is_root);
   // A template in the domain is reported by Device, unless the caller has a domain.
-  const YamlValue given = fields.Find("domain");
-  auto in_file = given.IsScalar() ? std::optional(given.text()) : fields.Text("domain");
+  if (!fields.Find("domain").IsScalar()) fields.Text("domain");
   if (document.key == kMicroShift) {
-    if (!in_file) in_file = kMicroShiftDomain;
     if (file_.end_notes.empty()) {
       file_.end_notes.push_back(
           "When you deploy this file, disable the plugin of MicroShift in its config.yaml: "
@@ -351,13 +402,16 @@ void GenericConversion::Document(const Manifest::Document& document, const Conta
   }
   for (const std::string_view key : {"listen", "log-level", "plugin-directory"}) {
     const YamlValue setting = document.is_root ? fields.Find(key) : YamlValue();
-    if (setting) NoteSetting(key, Truncate(setting.text(), 80));
+    if (setting) NoteSetting(key, setting.text(), setting.place());
   }
   if (findings_.HasNewErrors()) Refuse("a file", "");
-  const Domain domain = DomainOf(reader, in_file, fields.PlaceOfKey("domain"));
-  for (const std::string_view key : {"devices", "device"}) {
-    for (const YamlValue& device : fields.List(key)) {
-      Device(device, true, domain, reader);
+  std::set<std::string> domains;
+  for (const Container* reader : readers) {
+    if (reader != &first && !reader->runs_program) continue;
+    const Domain domain = DomainOf(*reader, &document, fields.PlaceOfKey("domain"));
+    if (!domains.insert(domain.name).second) continue;
+    for (const std::string_view key : {"devices", "device"}) {
+      for (const YamlValue& device : fields.List(key)) Device(device, true, domain, *reader);
     }
   }
 }
@@ -401,16 +455,18 @@ std::optional<NewFile> ConvertGenericDevicePlugin(const Manifest& manifest,
   const Container unknown;
   for (const auto& document : manifest.documents) {
     // The plugin ignores the devices in its file if there are devices in its arguments.
-    const auto readers = ReadersOf(document, manifest);
-    const Container& reader = readers.empty() ? unknown : *readers.front();
-    if (has_arguments && (readers.empty() || NamesDevices(reader))) {
+    auto readers = ReadersOf(document, manifest);
+    const bool is_read = !readers.empty();
+    std::erase_if(readers, [](const Container* reader) { return NamesDevices(*reader); });
+    if (readers.empty() && (is_read || has_arguments)) {
       findings.Ignored(document.value.place(),
                        "the devices in this configuration are not converted",
                        "the plugin reads only the devices of its --device arguments; convert the "
                        "configuration alone if another plugin reads it");
       continue;
     }
-    conversion.Document(document, reader);
+    if (readers.empty()) readers.push_back(&unknown);
+    conversion.Document(document, readers);
   }
   if (!conversion.found()) return std::nullopt;
   return std::move(conversion).Take();

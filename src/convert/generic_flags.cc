@@ -32,11 +32,24 @@ std::string NameOfFlag(const Manifest::Argument& argument) {
   return name.starts_with("--") || name.size() == 2 ? name : "-" + name;
 }
 
+/// Reports a variable in an argument whose value is not in the input.
+void ReportUnknown(std::string_view what, const Manifest::Argument& argument, Findings& findings) {
+  findings.CannotConvert(argument.source.place(),
+                         Format("{} contains the variable {}, whose value is not in the input: {}",
+                                what, Truncate(argument.unknown, 60), Truncate(argument.text, 100)),
+                         argument.missing_config_map.empty()
+                             ? "write its value"
+                             : Format("pass the ConfigMap {} too, or write the value",
+                                      Truncate(argument.missing_config_map, 100)));
+}
+
 /// Handles an argument that is neither a flag nor its value: part of the container's command, or a
 /// typing error.
 void TakeWord(const Manifest::Argument& word, bool is_of_command, Findings& findings) {
   if (!word.source.IsScalar()) {
     findings.Malformed(word.source.place(), "an argument must be a string", "put it in quotes");
+  } else if (!is_of_command && !word.unknown.empty()) {
+    ReportUnknown("an argument", word, findings);
   } else if (!is_of_command && word.text.find("generic-device-plugin") == std::string::npos) {
     findings.Ignored(word.source.place(),
                      Format("unexpected argument \"{}\"; it is ignored", Truncate(word.text, 60)),
@@ -92,12 +105,8 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
                          "add its value, or remove the flag");
       continue;
     }
-    if ((flag == "--device" || flag == "--domain") && value.text.find("$(") != std::string::npos) {
-      findings.CannotConvert(
-          value.source.place(),
-          Format("{} contains a variable that the `env` of the container does not have: {}", flag,
-                 Truncate(value.text, 100)),
-          "write its value");
+    if ((flag == "--device" || flag == "--domain") && !value.unknown.empty()) {
+      ReportUnknown(flag, value, findings);
       continue;
     }
     if (flag == "--device") {
@@ -105,7 +114,7 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
     } else if (flag == "--domain") {
       flags.domain = std::move(value.text);
     } else if (IsAmong(flag, kSettings)) {
-      flags.settings.emplace_back(flag, Truncate(value.text, 80));
+      flags.settings.emplace_back(flag, std::move(value));
     }
   }
   return flags;

@@ -23,7 +23,7 @@ std::optional<std::string_view> DomainOfImage(std::string_view image);
 struct GenericFlags {
   std::vector<Manifest::Argument> devices = {};  ///< the value of each --device, in order
   std::optional<std::string> domain = {};        ///< of the last --domain, which wins
-  std::vector<std::pair<std::string, std::string>> settings = {};  ///< other flags and values
+  std::vector<std::pair<std::string, Manifest::Argument>> settings = {};  ///< other flags
 };
 
 /// Parses the arguments of a container. Accepts "--device X" and "--device=X", with one dash or

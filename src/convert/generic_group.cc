@@ -11,6 +11,7 @@
 #include "config/normalize.h"
 #include "convert/fields.h"
 #include "convert/patterns.h"
+#include "model/text_pattern.h"
 
 namespace patchbay {
 namespace {
@@ -43,6 +44,7 @@ class GroupReader {
   GenericPath Path(const YamlValue& value);
   GenericUsb Usb(const YamlValue& value, bool has_prefix);
   std::string Numbers(const Fields& fields, std::string_view key, bool has_prefix);
+  void CheckQuotes(std::string_view key, const YamlValue& value, bool is_decimal);
 
   bool is_file_;
   Notes& notes_;
@@ -102,6 +104,21 @@ GenericPath GroupReader::Path(const YamlValue& value) {
   return path;
 }
 
+/// Reports a text that is a number without quotes, and that the plugin therefore reads in another
+/// way: if `is_decimal`, any number, and otherwise one that Go does not write as it is in the file.
+void GroupReader::CheckQuotes(std::string_view key, const YamlValue& value, bool is_decimal) {
+  static const auto kOther = TextPattern::Compile(
+      "[-+]?(?:0x[0-9a-f]+|0b[01]+|0o?[0-7]+|0[0-9]+|[0-9]{19,}|[0-9]+_[0-9_]*|"
+      "(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)e[-+]?[0-9]+|[0-9]*\\.[0-9]+|[0-9]+\\.)");
+  if (value.is_quoted() || !(is_decimal || kOther->Matches(ToLower(value.text())))) return;
+  const std::string difference =
+      Format("{} {} has no quotes, so generic-device-plugin reads a different number", key,
+             Truncate(value.text(), 60));
+  notes_.push_back(difference + "; Patchbay uses the digits as they are.");
+  findings_.Assumed(value.place(), difference,
+                    "Patchbay uses the digits as they are; compare them with `lsusb`");
+}
+
 /// Returns a USB ID with four lower-case digits, as in sysfs. In MicroShift, it has the prefix 0x.
 std::string GroupReader::Numbers(const Fields& fields, std::string_view key, bool has_prefix) {
   const YamlValue value = fields.Find(key);
@@ -118,16 +135,8 @@ std::string GroupReader::Numbers(const Fields& fields, std::string_view key, boo
                         "use the digits that `lsusb` prints, in quotes");
     return "0000";
   }
-  // Without quotes, generic-device-plugin reads a YAML number: decimal in the file, and octal with
-  // a leading zero in a flag.
-  const bool is_number = !value.is_quoted() && std::all_of(text.begin(), text.end(), IsDigit);
-  if (is_number && (is_file_ || (text.size() > 1 && text.front() == '0'))) {
-    const std::string difference =
-        Format("{} {} has no quotes, so generic-device-plugin reads a different number", key, text);
-    notes_.push_back(difference + "; Patchbay uses the digits as they are.");
-    findings_.Assumed(value.place(), difference,
-                      "Patchbay uses the digits as they are; compare them with `lsusb`");
-  }
+  // The file has decimal numbers where a flag has texts of digits.
+  CheckQuotes(key, value, is_file_ && std::all_of(text.begin(), text.end(), IsDigit));
   text = ToLower(text);
   return std::string(4 - text.size(), '0') + text;
 }
@@ -148,6 +157,7 @@ GenericUsb GroupReader::Usb(const YamlValue& value, bool has_prefix) {
   usb.vendor = Numbers(fields, "vendor", has_prefix);
   usb.product = Numbers(fields, "product", has_prefix);
   usb.serial = fields.Text("serial").value_or("");
+  CheckQuotes("serial", fields.Find("serial"), false);
   return usb;
 }
 

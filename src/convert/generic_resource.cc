@@ -84,7 +84,7 @@ bool AddGroup(GenericGroup group, GroupPlan plan, PlannedGroups& groups, Finding
   return true;
 }
 
-NewResource ResourceOf(std::string name, Notes notes, PlannedGroups groups) {
+NewResource ResourceOf(std::string name, Notes notes, PlannedGroups groups, Findings& findings) {
   const GroupPlan first = groups.front().second;
   NewResource resource{.notes = std::move(notes),
                        .name = std::move(name),
@@ -105,9 +105,11 @@ NewResource ResourceOf(std::string name, Notes notes, PlannedGroups groups) {
     }
   }
   if (is_shared) {
-    resource.notes.push_back(
-        "Difference: if a container requests several devices, they would have the same path in it; "
-        "Patchbay rejects the request.");
+    resource.notes.push_back(findings.Differs(
+        groups.front().first.place,
+        "if a container requests several devices, they would have the same path in it; Patchbay "
+        "rejects the request",
+        "request one device for each container"));
   }
   MakeDistinct(resource);
   return resource;

@@ -18,6 +18,6 @@ using PlannedGroups = std::vector<std::pair<GenericGroup, GroupPlan>>;
 bool AddGroup(GenericGroup group, GroupPlan plan, PlannedGroups& groups, Findings& findings);
 
 /// Returns the resource of at least one group.
-NewResource ResourceOf(std::string name, Notes notes, PlannedGroups groups);
+NewResource ResourceOf(std::string name, Notes notes, PlannedGroups groups, Findings& findings);
 
 }  // namespace patchbay

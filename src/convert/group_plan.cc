@@ -86,7 +86,7 @@ std::nullopt_t CannotConvert(const GenericPath& path, std::string message, std::
 
 /// The USB IDs with the same serial number become a match. Several in a group are usually one
 /// device that has another ID after its firmware is loaded.
-GroupPlan PlanOfUsb(const GenericGroup& group) {
+GroupPlan PlanOfUsb(const GenericGroup& group, Findings& findings) {
   GroupPlan plan;
   for (const GenericUsb& usb : group.usb) {
     const std::string serial = GlobOf(usb.serial);
@@ -109,11 +109,16 @@ GroupPlan PlanOfUsb(const GenericGroup& group) {
         "The IDs of a group are usually those of one device before and after its firmware is "
         "loaded. It stays the same device, because its ID is the port.");
   }
-  auto& notes = plan.matches.front().notes;
-  notes.insert(
-      notes.begin(),
-      "Difference: if several such devices are plugged in, generic-device-plugin combines them "
-      "into one device; in Patchbay, each is a separate device.");
+  // A serial number belongs to one device.
+  if (group.usb.size() > 1 || group.usb.front().serial.empty()) {
+    auto& notes = plan.matches.front().notes;
+    notes.insert(notes.begin(),
+                 findings.Differs(group.place,
+                                  "if several such devices are plugged in, generic-device-plugin "
+                                  "combines them into one device; in Patchbay, each is a separate "
+                                  "device",
+                                  "check with `lsusb` that a node has one of them"));
+  }
   plan.nodes.emplace_back();
   return plan;
 }
@@ -191,6 +196,14 @@ bool CanShare(const GenericPath& part, Findings& findings) {
   return false;
 }
 
+/// Returns the comment that the limit of a path next to a glob is not enforced.
+std::string NoteOnLimit(const GenericPath& part, Findings& findings) {
+  return findings.Differs(part.place,
+                          Format("the limit of {} is not enforced; every device includes {}",
+                                 part.limit, Truncate(*part.pattern.path, 100)),
+                          "check that the glob finds no more nodes than the limit");
+}
+
 /// Returns a node that is part of every device of a glob.
 std::optional<NewNode> SharedNode(const GenericPath& part, Findings& findings) {
   if (!CanShare(part, findings)) return std::nullopt;
@@ -199,9 +212,7 @@ std::optional<NewNode> SharedNode(const GenericPath& part, Findings& findings) {
                          "list the nodes in it", findings);
   }
   NewNode node = NodeAt(EscapedForTemplate(*part.pattern.path), part);
-  node.notes.push_back(
-      Format("Difference: the limit of {} is not enforced; every device includes {}.", part.limit,
-             *part.pattern.path));
+  node.notes.push_back(NoteOnLimit(part, findings));
   if (!part.optional) {
     node.notes.push_back(
         "Difference: if the path is missing, generic-device-plugin advertises no devices; in "
@@ -239,10 +250,12 @@ std::optional<NewMatch> MatchOfPairs(const GenericPaths& globs, Findings& findin
   match.regex = Format("{}(?:{})(?P<pair>{})(?:{})", RegexOf(common), befores,
                        is_loose ? "\\d+" : "[^/]*?", afters);
   match.id = EscapedForTemplate(std::string(BaseName(globs.front().pattern.before))) + "{pair}";
-  match.notes.push_back(
-      Format("Difference: generic-device-plugin pairs the matches of these patterns by sort order; "
-             "Patchbay groups the nodes for which the * matches the same {}.",
-             is_loose ? "number" : "text"));
+  match.notes.push_back(findings.Differs(
+      globs.front().place,
+      Format("generic-device-plugin pairs the matches of these patterns by sort order; Patchbay "
+             "groups the nodes for which the * matches the same {}",
+             is_loose ? "number" : "text"),
+      "compare `patchbay devices` on a node"));
   return match;
 }
 
@@ -285,12 +298,14 @@ bool AddMounts(std::span<const GenericPath> mounts, bool has_glob, GroupPlan& pl
     if (has_glob && !CanShare(part, findings)) return false;
     NewMount mount = MountAt(EscapedForTemplate(*part.pattern.path), part);
     if (!part.optional) {
-      mount.notes.push_back(
-          "Difference: if the path is missing, generic-device-plugin advertises no devices; in "
-          "Patchbay, the container does not start.");
+      mount.notes.push_back(findings.Differs(
+          part.place,
+          "if the path is missing, generic-device-plugin advertises no devices; in Patchbay, the "
+          "container does not start",
+          "check that all nodes with the device have the path"));
     }
     if (has_glob) {
-      mount.notes.push_back(Format("Difference: the limit of {} is not enforced.", part.limit));
+      mount.notes.push_back(NoteOnLimit(part, findings));
     }
     plan.mounts.push_back(std::move(mount));
   }
@@ -307,8 +322,9 @@ std::optional<GroupPlan> PlanOfMounts(const GenericPaths& mounts, Findings& find
                                       : MountAt("{path}", first);
   if (!first.is_literal()) mount.container_path = ContainerPath(first, "{name}");
   if (first.pattern.glob.starts_with(kDev)) {
-    mount.notes.push_back(
-        "Difference: if this is a device, the container is also allowed to open it.");
+    mount.notes.push_back(findings.Differs(
+        first.place, "if this is a device, the container is also allowed to open it",
+        "if it is a directory, write `type = \"directory\"`"));
   }
   plan.mounts.push_back(std::move(mount));
   const std::span others = std::span(mounts).subspan(1);
@@ -319,7 +335,7 @@ std::optional<GroupPlan> PlanOfMounts(const GenericPaths& mounts, Findings& find
 }  // namespace
 
 std::optional<GroupPlan> PlanOfGroup(const GenericGroup& group, Findings& findings) {
-  if (!group.usb.empty()) return PlanOfUsb(group);
+  if (!group.usb.empty()) return PlanOfUsb(group, findings);
   GenericPaths devices, globs, mounts;
   for (const GenericPath& path : group.paths) {
     (path.is_mount ? mounts : devices).push_back(path);

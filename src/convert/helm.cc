@@ -65,21 +65,26 @@ std::string Block(std::string_view key, const std::string& text) {
   return block.substr(0, block.find_last_not_of('\n') + 2);
 }
 
-void AddValue(std::string_view key, const std::string& json, std::string& values) {
-  // The chart does not render templates in its values.
-  const bool is_template = json.find("{{") != std::string::npos;
-  values += is_template ? Format("# Not carried over, because of its template: {}\n", key)
-                        : Format("{}: {}\n", key, json);
+/// Adds a value from a place in the input. The chart does not render templates in its values.
+void AddValue(std::string_view key, const std::string& json, const SourceLocation& place,
+              Findings& findings, std::string& values) {
+  if (json.find("{{") == std::string::npos) {
+    values += Format("{}: {}\n", key, json);
+    return;
+  }
+  findings.Ignored(place, Format("not carried over, because of its template: {}", key),
+                   "replace the template with its value");
+  values += Format("# Not carried over, because of its template: {}\n", key);
 }
 
 /// Returns what carries over from the container and its pod for a pool, or for the release. The
 /// latter also takes the nodes from anywhere in the object.
-std::string PodValues(const Container& container, bool is_pool) {
+std::string PodValues(const Container& container, bool is_pool, Findings& findings) {
   std::string values;
   for (const std::string_view key : {"nodeSelector", "affinity", "tolerations"}) {
     YamlValue value = PodSetting(container, key);
     if (!value && !is_pool) value = FindBelow(container.object, key);
-    if (!value.IsEmpty() && !value.IsScalar()) AddValue(key, ToJson(value), values);
+    if (!value.IsEmpty()) AddValue(key, ToJson(value), value.place(), findings, values);
   }
   const YamlValue resources = container.value.Find("resources");
   if (const YamlValue limits = resources.Find("limits")) {
@@ -87,11 +92,14 @@ std::string PodValues(const Container& container, bool is_pool) {
                      Truncate(ToJson(limits), 200));
   }
   if (const YamlValue requests = resources.Find("requests"); requests.IsMap()) {
-    AddValue("resources", Format("{{\"requests\": {}}}", ToJson(requests)), values);
+    AddValue("resources", Format("{{\"requests\": {}}}", ToJson(requests)), requests.place(),
+             findings, values);
   }
-  for (const auto& [inside, host] : HostPathsOf(container)) {
+  for (const Mount& mount : MountsOf(container)) {
+    const std::string& host = mount.host_path;
     if (host.ends_with("/device-plugins") && host != kDevicePlugins) {
-      AddValue("kubelet", Format("{{\"devicePlugins\": {}}}", QuoteJson(host)), values);
+      AddValue("kubelet", Format("{{\"devicePlugins\": {}}}", QuoteJson(host)),
+               container.value.place(), findings, values);
       break;
     }
   }
@@ -99,10 +107,12 @@ std::string PodValues(const Container& container, bool is_pool) {
 }
 
 /// Returns what carries over from the pod and applies to all pools.
-std::string ReleaseValues(const Container& container) {
+std::string ReleaseValues(const Container& container, Findings& findings) {
   std::string values;
   const YamlValue priority = FindBelow(container.object, "priorityClassName");
-  if (priority.IsScalar()) AddValue("priorityClassName", ToJson(priority), values);
+  if (priority.IsScalar()) {
+    AddValue("priorityClassName", ToJson(priority), priority.place(), findings, values);
+  }
   return values;
 }
 
@@ -221,12 +231,12 @@ std::string WriteHelm(const Manifest& manifest, const std::vector<HelmConfig>& c
     objects.push_back(object);
     values += NotCarriedOver(ValuesIn(object), kSectionsOfValues, findings);
   }
-  values += ReleaseValues(first);
+  values += ReleaseValues(first, findings);
   const bool has_pools = !configs.front().pool.empty();
   if (has_pools) values += "pools:\n";
   for (const HelmConfig& config : configs) {
     const std::string own =
-        PodValues(config.container, has_pools) +
+        PodValues(config.container, has_pools, findings) +
         Block("config", is_release ? WithoutSubstitutions(config.toml) : config.toml);
     values += has_pools ? Format("  {}:\n{}", QuoteJson(config.pool), Indented(own, "    ")) : own;
   }

@@ -6,6 +6,9 @@
 // A container has the maps that contain it as its scope. The volumes and the settings of its pod
 // are next to the list of containers, or above it in the values of a chart.
 //
+// A container reads its configuration from the file that --config names. The file can be a key of a
+// ConfigMap; where the path is not in a volume, all ConfigMaps that the container mounts count.
+//
 // Texts of arguments are read with the flags. Annotations are skipped, because kubectl keeps a copy
 // of the object in one of them.
 
@@ -16,8 +19,10 @@
 #include <iterator>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "convert/config_maps.h"
 
 namespace patchbay {
 namespace {
@@ -41,44 +46,6 @@ std::string ImageOf(const YamlValue& image) {
   return image.Find("repository").text() + (tag.empty() ? "" : ":" + tag);
 }
 
-/// Returns the variables with a value in the `env` of a container: a list, or a map in the values
-/// of charts.
-std::map<std::string, std::string> VariablesOf(const YamlValue& container) {
-  std::map<std::string, std::string> variables;
-  const auto add = [&](const std::string& name, const YamlValue& value) {
-    const YamlValue text = value.IsMap() ? value.Find("value") : value;
-    if (text.IsScalar()) variables[name] = text.text();
-  };
-  const YamlValue env = container.Find("env");
-  for (const YamlEntry& entry : env.entries()) add(entry.key.text(), entry.value);
-  for (const YamlValue& item : env.items()) add(item.Find("name").text(), item);
-  return variables;
-}
-
-/// Replaces $(NAME) in an argument as Kubernetes does: a variable without a value remains, and $$
-/// is a dollar sign.
-std::string Expanded(const std::map<std::string, std::string>& variables, std::string_view text,
-                     std::size_t& budget) {
-  std::string expanded;
-  for (auto at = text.find('$'); at != std::string_view::npos; at = text.find('$')) {
-    expanded += text.substr(0, at);
-    text.remove_prefix(at);
-    const auto end = text.starts_with("$(") ? text.find(')') : std::string_view::npos;
-    const auto known = end == std::string_view::npos
-                           ? variables.end()
-                           : variables.find(std::string(text.substr(2, end - 2)));
-    if (known != variables.end() && known->second.size() <= budget) {
-      expanded += known->second;
-      budget -= known->second.size();
-      text.remove_prefix(end + 1);
-    } else {
-      expanded.push_back('$');
-      text.remove_prefix(text.starts_with("$$") ? 2 : 1);
-    }
-  }
-  return expanded.append(text);
-}
-
 /// Returns the volume that a mount of a container refers to by its name.
 YamlValue VolumeOf(const YamlValue& mount, const Scope* scope) {
   const std::string name = mount.Find("name").text();
@@ -98,25 +65,65 @@ std::vector<YamlValue> ChartVolumes(const Scope* scope) {
   return volumes;
 }
 
-std::set<std::string> ConfigMapsOf(const Container& container) {
-  std::set<std::string> names;
-  const auto add = [&](const std::string& name) {
-    if (!name.empty() && name.size() <= kMaxConfigMapName) names.insert(name);
-  };
-  for (const YamlValue& mount : container.value.Find("volumeMounts").items()) {
-    add(VolumeOf(mount, container.scope.get()).Find("configMap").Find("name").text());
-  }
-  for (const YamlValue& volume : ChartVolumes(container.scope.get())) {
-    if (volume.Find("type").text() == "configMap") add(volume.Find("name").text());
-  }
-  return names;
+std::string WithoutFinalSlash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path.starts_with('/') ? path : "";
 }
 
-/// Adds the paths of the mounts of a volume in the values of a chart, which are at any depth.
-void AddMountPaths(const YamlValue& value, std::vector<std::string>& paths) {
-  for (const char* key : {"path", "mountPath"}) paths.push_back(value.Find(key).text());
-  for (const YamlEntry& entry : value.entries()) AddMountPaths(entry.value, paths);
-  for (const YamlValue& item : value.items()) AddMountPaths(item, paths);
+/// Returns a mount of a volume of a pod, or in the values of the chart app-template, without its
+/// paths in the container.
+Mount MountOf(const YamlValue& volume) {
+  const YamlValue host = volume.Find("hostPath");
+  Mount mount{.host_path = WithoutFinalSlash(host.text() + host.Find("path").text())};
+  std::vector<YamlValue> maps = {volume.Find("configMap")};
+  if (volume.Find("type").text() == "configMap") maps.push_back(volume);
+  for (const YamlValue& source : volume.Find("projected").Find("sources").items()) {
+    if (maps.size() < kMaxVolumes) maps.push_back(source.Find("configMap"));
+  }
+  for (const YamlValue& map : maps) {
+    const std::size_t size = map.Find("name").text().size();
+    if (size > 0 && size <= kMaxConfigMapName) mount.config_maps.push_back(map);
+  }
+  return mount;
+}
+
+/// Adds a mount with the paths in a map.
+void AddMount(Mount mount, const YamlValue& paths, const char* key, std::vector<Mount>& mounts) {
+  mount.path = WithoutFinalSlash(paths.Find(key).text());
+  mount.sub_path = paths.Find("subPath").text() + paths.Find("subPathExpr").text();
+  mounts.push_back(std::move(mount));
+}
+
+/// Adds the mounts of a volume in the values of a chart, which are at any depth.
+void AddChartMounts(const Mount& volume, const YamlValue& value, std::vector<Mount>& mounts) {
+  for (const char* key : {"path", "mountPath"}) {
+    if (value.Find(key)) AddMount(volume, value, key, mounts);
+  }
+  for (const YamlEntry& entry : value.entries()) AddChartMounts(volume, entry.value, mounts);
+  for (const YamlValue& item : value.items()) AddChartMounts(volume, item, mounts);
+}
+
+/// Returns the name of a flag without its dashes; "" for other arguments.
+std::string FlagOf(const Manifest::Argument& argument) {
+  const std::string flag = argument.text.substr(0, argument.text.find('='));
+  const auto dashes = std::min(flag.find_first_not_of('-'), flag.size());
+  return dashes == 1 || dashes == 2 ? flag.substr(dashes) : "";
+}
+
+/// Returns the value of the last --config, which some versions name --config-file.
+std::optional<Manifest::Argument> ConfigFlag(const Container& container) {
+  std::optional<Manifest::Argument> path;
+  const auto& arguments = container.arguments;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string flag = FlagOf(arguments[i]);
+    if (flag != "config" && flag != "config-file") continue;
+    const auto equals = arguments[i].text.find('=');
+    if (equals == std::string::npos) ++i;
+    if (i == arguments.size()) break;
+    path = arguments[i];
+    if (equals != std::string::npos) path->text.erase(0, equals + 1);
+  }
+  return path;
 }
 
 /// Returns whether a text may be YAML with a configuration. Others are not parsed.
@@ -166,6 +173,10 @@ class Walk {
   void Text(const YamlValue& text, const std::shared_ptr<const Scope>& outer,
             const std::string& key, bool is_root, int depth);
   void AddContainer(const std::shared_ptr<const Scope>& scope);
+  void AddUnreadable(const SourceLocation& place, std::string message, std::string hint) {
+    manifest_.unreadable.push_back(
+        {Severity::kError, "", place, std::move(message), std::move(hint)});
+  }
 
   const Recognizer& recognizer_;
   Manifest& manifest_;
@@ -183,12 +194,18 @@ void Walk::Value(const YamlValue& value, const std::shared_ptr<const Scope>& out
   if (recognizer_.is_configuration(value, is_root)) {
     manifest_.documents.push_back({value, object_, key, config_map_, is_root});
   } else if (const auto misspelled = recognizer_.find_misspelled(value)) {
-    manifest_.unreadable.push_back(
-        {Severity::kError, "", misspelled->key.place(),
-         Format("this is not a configuration of the plugin, because it has the key `{}`; did you "
-                "mean `{}`?",
-                Truncate(misspelled->key.text(), 60), misspelled->meant),
-         "correct the key"});
+    const std::string& name = misspelled->key.text();
+    const std::string message =
+        ToLower(name) == "data"
+            ? "`data` is a list; it must be a map, with this list as its `devices`"
+            : Format(
+                  "this is not a configuration of the plugin, because it has the key `{}`; did "
+                  "you mean `{}`?",
+                  Truncate(name, 60), misspelled->meant);
+    AddUnreadable(misspelled->key.place(), message, "correct the key");
+  } else if (value.IsSameAs(object_) && data_.IsList()) {
+    AddUnreadable(data_.place(), "`data` is a list; it must be a map of file names and texts",
+                  "write `config.yaml: |` in front of the text of the file");
   }
   for (const YamlValue& item : value.items()) Value(item, outer, key, false, depth);
   if (!value.IsMap()) return;
@@ -209,12 +226,10 @@ void Walk::AddContainer(const std::shared_ptr<const Scope>& scope) {
   const auto args = OneOrItems(value.Find("args"));
   if (command.empty() && args.empty() && container.image.empty()) return;
   container.name = value.Find("name").text();
-  const auto variables = VariablesOf(value);
   container.command_size = command.size();
   for (const auto& arguments : {command, args}) {
     for (const YamlValue& argument : arguments) {
-      container.arguments.push_back(
-          {argument, Expanded(variables, argument.text(), manifest_.budget.bytes)});
+      container.arguments.push_back({argument, argument.text()});
     }
   }
   container.runs_program = RunsProgram(container, recognizer_.program);
@@ -242,30 +257,92 @@ void Walk::Text(const YamlValue& text, const std::shared_ptr<const Scope>& outer
     Value(document, outer, key, is_root, depth + 1);
   }
   if (found() == known && seems_to_be_one) {
-    manifest_.unreadable.push_back({Severity::kError, "", text.place(),
-                                    "this text is not a configuration of the plugin",
-                                    "a configuration is a list of `devices` with `groups`, or of "
-                                    "`devicematch` entries"});
+    AddUnreadable(text.place(), "this text is not a configuration of the plugin",
+                  "a configuration is a list of `devices` with `groups`, or of `devicematch` "
+                  "entries");
   }
 }
 
-bool Mounts(const Container& container, const Manifest::Document& document) {
-  return container.config_maps.contains(document.config_map);
-}
-
 /// Removes the containers of other programs. The image of the plugin can have any name.
-void KeepPlugin(Manifest& manifest) {
+void KeepPlugin(Manifest& manifest, std::string_view default_path) {
   auto& containers = manifest.containers;
   const auto is_named = [](const Container& container) { return container.runs_program; };
   const auto may_be_it = [&](const Container& container) {
     return NamesDevices(container) ||
            std::any_of(manifest.documents.begin(), manifest.documents.end(),
-                       [&](const auto& document) { return Mounts(container, document); });
+                       [&](const auto& document) { return Reads(container, document); });
   };
   const bool has_named = std::any_of(containers.begin(), containers.end(), is_named);
   if (has_named) std::erase_if(containers, std::not_fn(is_named));
-  for (Container& container : containers) container.config_maps = ConfigMapsOf(container);
+  ConfigMaps config_maps(manifest, manifest.budget);
+  for (Container& container : containers) {
+    for (Manifest::Argument& argument : container.arguments) {
+      argument = config_maps.Expand(container, argument.source);
+    }
+    for (const Mount& mount : MountsOf(container)) {
+      for (const YamlValue& map : mount.config_maps) {
+        container.config_maps.insert(map.Find("name").text());
+      }
+    }
+    const auto flag = ConfigFlag(container);
+    container.file = config_maps.FileAt(container, flag ? flag->text : std::string(default_path));
+    container.file.place = (flag ? flag->source : container.value).place();
+    if (!flag && !container.file.is_mounted) container.file = {};
+  }
   if (!has_named && containers.size() > 1) std::erase_if(containers, std::not_fn(may_be_it));
+}
+
+/// Removes the texts in ConfigMaps, and in the values of charts, that the plugin does not read.
+void KeepItsFiles(Manifest& manifest, Findings& findings) {
+  using Document = Manifest::Document;
+  const auto& containers = manifest.containers;
+  std::set<std::string> named, read;
+  for (const Container& container : containers) {
+    if (container.file.path.empty()) continue;
+    named.insert(container.file.name());
+    read.insert(NameOf(container.file));
+  }
+  const auto is_unread = [&](const Document& document) {
+    bool is_mounted = false, are_known = !containers.empty();
+    for (const Container& container : containers) {
+      if (Reads(container, document)) return false;
+      is_mounted = is_mounted || container.config_maps.contains(document.config_map);
+      are_known = are_known && container.file.text;
+    }
+    return !document.config_map.empty() && (is_mounted || are_known);
+  };
+  const auto remove_if = [&](const auto& condition) {
+    std::erase_if(manifest.documents, [&](const Document& document) {
+      if (!condition(document)) return false;
+      findings.Ignored(
+          document.value.place(),
+          Format("the plugin does not read `{}`; it is not converted", Truncate(document.key, 100)),
+          "it reads " + Truncate(Format("{}", fmt::join(read, " and ")), 300));
+      return true;
+    });
+  };
+  remove_if(is_unread);
+  for (const Container& container : containers) {
+    // If the volume is not known, the name of the file decides.
+    const auto may_read = [&](const Document& document) {
+      return document.config_map.empty() ? document.object.IsSameAs(container.object)
+                                         : !container.file.is_mounted && Reads(container, document);
+    };
+    std::set<std::string> names;
+    for (const Document& document : manifest.documents) {
+      if (may_read(document)) names.insert(document.key);
+    }
+    if (!container.file.path.empty() && names.contains(container.file.name())) {
+      remove_if([&](const Document& document) {
+        return may_read(document) && !named.contains(document.key);
+      });
+    } else if (names.size() > 1 && !NamesDevices(container)) {
+      findings.Assumed(container.value.place(),
+                       Format("the plugin can read {}; all are converted",
+                              Truncate(Format("{}", fmt::join(names, ", ")), 200)),
+                       "pass only the file that it reads, or a --config that names it");
+    }
+  }
 }
 
 }  // namespace
@@ -279,16 +356,14 @@ Manifest ReadManifest(const std::string& file, const std::string& text,
   for (const YamlValue& document : ReadYaml(text, place_of, manifest.budget, findings)) {
     walk.Root(document);
   }
-  KeepPlugin(manifest);
+  KeepPlugin(manifest, recognizer.config_path);
+  KeepItsFiles(manifest, findings);
   return manifest;
 }
 
 bool NamesDevices(const Container& container) {
   return std::any_of(container.arguments.begin(), container.arguments.end(),
-                     [](const Manifest::Argument& argument) {
-                       const std::string flag = argument.text.substr(0, argument.text.find('='));
-                       return flag == "--device" || flag == "-device";
-                     });
+                     [](const auto& argument) { return FlagOf(argument) == "device"; });
 }
 
 std::shared_ptr<const Scope> ScopeOf(const YamlValue& map, std::shared_ptr<const Scope> outer) {
@@ -315,32 +390,42 @@ YamlValue PodSetting(const Container& container, std::string_view key) {
   return {};
 }
 
-std::map<std::string, std::string> HostPathsOf(const Container& container) {
-  std::map<std::string, std::string> host_paths;
-  const auto add = [&](std::string inside, std::string host) {
-    if (!inside.starts_with('/') || !host.starts_with('/')) return;
-    for (std::string* path : {&inside, &host}) {
-      while (path->size() > 1 && path->ends_with('/')) path->pop_back();
-    }
-    host_paths.emplace(std::move(inside), std::move(host));
-  };
+std::vector<Mount> MountsOf(const Container& container) {
+  std::vector<Mount> mounts;
   for (const YamlValue& mount : container.value.Find("volumeMounts").items()) {
-    add(mount.Find("mountPath").text(),
-        VolumeOf(mount, container.scope.get()).Find("hostPath").Find("path").text());
+    AddMount(MountOf(VolumeOf(mount, container.scope.get())), mount, "mountPath", mounts);
   }
   for (const YamlValue& volume : ChartVolumes(container.scope.get())) {
-    std::vector<std::string> paths;
-    AddMountPaths(volume, paths);
-    for (std::string& path : paths) add(std::move(path), volume.Find("hostPath").text());
+    mounts.push_back(MountOf(volume));  // the paths can be the default of the chart
+    AddChartMounts(Mount(mounts.back()), volume, mounts);
   }
-  return host_paths;
+  return mounts;
+}
+
+std::string NamespaceOf(const YamlValue& object) {
+  const YamlValue target = object.Find("spec").Find("targetNamespace");  // of a HelmRelease
+  return (target ? target : object.Find("metadata").Find("namespace")).text();
+}
+
+bool CanShareNamespace(std::string_view a, std::string_view b) {
+  return a.empty() || b.empty() || a == b;
+}
+
+bool Reads(const Container& container, const Manifest::Document& document) {
+  const Manifest::File& file = container.file;
+  if (!container.config_maps.contains(document.config_map) ||
+      !CanShareNamespace(NamespaceOf(container.object), NamespaceOf(document.object))) {
+    return false;
+  }
+  if (!file.is_mounted || !document.is_root) return true;
+  return file.config_map == document.config_map && file.key == document.key;
 }
 
 std::vector<const Container*> ReadersOf(const Manifest::Document& document,
                                         const Manifest& manifest) {
   std::vector<const Container*> mounting, named, inside;
   for (const Container& container : manifest.containers) {
-    if (Mounts(container, document)) mounting.push_back(&container);
+    if (Reads(container, document)) mounting.push_back(&container);
     if (container.runs_program) named.push_back(&container);
   }
   const auto& readers = mounting.empty() ? named : mounting;

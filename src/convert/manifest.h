@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/path.h"
 #include "convert/yaml.h"
 
 namespace patchbay {
@@ -22,10 +23,25 @@ struct Manifest {
     std::map<std::string, YamlValue> volumes = {};  ///< of a pod, by name
     std::vector<YamlValue> chart_volumes = {};      ///< in the values of the chart app-template
   };
-  /// An argument of a container; in `text`, references to variables in its `env` are expanded.
+  /// An argument of a container.
   struct Argument {
     YamlValue source;
-    std::string text;
+    std::string text = {};                ///< with the values of the variables that it refers to
+    std::string unknown = {};             ///< a variable in it whose value is not in the input
+    std::string missing_config_map = {};  ///< contains this value, but is not in the input
+  };
+  /// A file in a container.
+  struct File {
+    std::string path = {};                 ///< empty if there is no file
+    SourceLocation place = {};             ///< of the argument that names it, or of the container
+    bool is_mounted = false;               ///< a volume contains it
+    std::string config_map = {};           ///< its name, if the volume has one with the file
+    std::string key = {};                  ///< in the ConfigMap, or the path in another volume
+    bool lacks_key = false;                ///< the ConfigMap in the input does not have the key
+    std::string host_path = {};            ///< of a file on the host
+    std::optional<std::string> text = {};  ///< nothing if the input does not contain it
+
+    std::string name() const { return key.empty() ? std::string(BaseName(path)) : key; }
   };
   /// A container and its arguments: those of `command`, then those of `args`.
   struct Container {
@@ -37,6 +53,7 @@ struct Manifest {
     std::vector<Argument> arguments = {};
     std::size_t command_size = 0;            ///< number of arguments from `command`
     std::set<std::string> config_maps = {};  ///< the names of the ConfigMaps that it mounts
+    File file = {};                          ///< its configuration, if --config or a mount has it
     bool runs_program = false;               ///< its name, image or command identifies the plugin
   };
   /// A map or list that can be the configuration of the plugin.
@@ -44,7 +61,7 @@ struct Manifest {
     YamlValue value;
     YamlValue object;        ///< the object that contains it
     std::string key;         ///< of the map that contains it, if any
-    std::string config_map;  ///< the name of its ConfigMap, if any
+    std::string config_map;  ///< the name of its ConfigMap, if any; of a root, `key` is the file
     bool is_root;            ///< all content of a file, or of a text in a ConfigMap
   };
   std::vector<YamlValue> objects;  ///< the documents of the file; of a List, its items
@@ -65,14 +82,16 @@ struct Misspelled {
 /// Recognizes a plugin and its configuration.
 struct Recognizer {
   std::string_view program;
+  std::string_view config_path;  ///< of the file that it reads without --config
   /// Returns whether a value is a configuration of the plugin. A root is recognized by less, so
   /// that errors in it are reported.
   bool (*is_configuration)(const YamlValue& value, bool is_root);
   std::optional<Misspelled> (*find_misspelled)(const YamlValue& value);
 };
 
-/// Reads a file with any number of YAML documents, and the YAML in the texts in them. `file` is its
-/// name, for diagnostics; `text` must outlive the result.
+/// Reads a file with any number of YAML documents, and the YAML in the texts in them, except for
+/// texts that the plugin does not read, which are findings. `file` is its name, for
+/// diagnostics; `text` must outlive the result.
 Manifest ReadManifest(const std::string& file, const std::string& text,
                       const Recognizer& recognizer, Findings& findings);
 
@@ -84,14 +103,29 @@ std::shared_ptr<const Manifest::Scope> ScopeOf(const YamlValue& map,
 /// has it, or from the options of pods there; false if none has it, or if it is empty there.
 YamlValue PodSetting(const Manifest::Container& container, std::string_view key);
 
-/// Returns the directories of the host that a container mounts: paths in the container → paths on
-/// the host, both absolute and without a final slash.
-std::map<std::string, std::string> HostPathsOf(const Manifest::Container& container);
+/// A mount of a container. Its paths are absolute and without a final slash, or empty if they are
+/// not known or if the volume is not a directory of the host.
+struct Mount {
+  std::string path = {};      ///< in the container
+  std::string sub_path = {};  ///< of the mounted part in the volume
+  std::string host_path = {};
+  std::vector<YamlValue> config_maps = {};  ///< references to those in the volume, with a `name`
+};
+std::vector<Mount> MountsOf(const Manifest::Container& container);
+
+/// Returns the namespace of an object, or of the objects of a HelmRelease; "" if it is not known.
+std::string NamespaceOf(const YamlValue& object);
+/// Returns whether namespaces are the same, or not known.
+bool CanShareNamespace(std::string_view a, std::string_view b);
 
 /// Returns whether the arguments of a container contain --device.
 bool NamesDevices(const Manifest::Container& container);
 
-/// Returns the containers that can read a document: those that mount its ConfigMap, or else those
+/// Returns whether a document is in the file of a container, or in a ConfigMap that the container
+/// mounts if the file is not known.
+bool Reads(const Manifest::Container& container, const Manifest::Document& document);
+
+/// Returns the containers that can read a document: those for which Reads is true, or else those
 /// that are recognizably the plugin; if some of them are in the object of the document, only these.
 std::vector<const Manifest::Container*> ReadersOf(const Manifest::Document& document,
                                                   const Manifest& manifest);

@@ -112,7 +112,11 @@ std::vector<ListedName> SmarterConversion::NamesFor(const std::string& match,
   }
   if (hints_.dev) {
     auto seen = SeenNamesFor(match, place);
-    if (seen.empty()) notes.push_back("No name in the scanned /dev matches this expression.");
+    if (seen.empty()) {
+      constexpr const char* kNone = "no name in the scanned /dev matches this expression";
+      notes.push_back(
+          findings_.Differs(place, kNone, "run convert when all devices are plugged in"));
+    }
     return seen;
   }
   auto listed = ListNames(match);
@@ -124,9 +128,7 @@ std::vector<ListedName> SmarterConversion::NamesFor(const std::string& match,
     return {};
   }
   const auto add_difference = [&](const std::string& difference) {
-    notes.push_back(
-        Format("Difference: {}. To list the names of a node, {}.", difference, kOnNode));
-    findings_.Assumed(place, difference, kOnNode);
+    notes.push_back(findings_.Differs(place, difference, kOnNode));
   };
   if (listed->has_numbers) add_difference("of the numbers in these names, only 0 to 9 are listed");
   if (!listed->is_anchored) add_difference("the expression matches more names than are listed");
@@ -156,10 +158,12 @@ NewResource SmarterConversion::ResourceFor(const ListedName& listed, const Sourc
 
 /// Tegra boards have their GPUs in sysfs. The container runtime passes the ones that are named in
 /// an environment variable.
-NewResource Gpu(const std::string& domain) {
+NewResource Gpu(const std::string& domain, const SourceLocation& place, Findings& findings) {
   NewResource resource;
   resource.name = domain + "/nvidia-gpu0";
-  resource.notes.push_back("Difference: of the GPUs in /sys/devices, only gpu.0 is converted.");
+  resource.notes.push_back(findings.Differs(place,
+                                            "of the GPUs in /sys/devices, only gpu.0 is converted",
+                                            "write a resource for each other GPU"));
   resource.matches.push_back({.paths = {"/sys/devices/gpu.0"}, .type = "directory"});
   resource.nodes.emplace_back();
   resource.env.emplace_back("NVIDIA_VISIBLE_DEVICES", "0");
@@ -209,7 +213,7 @@ void SmarterConversion::Entry(const YamlValue& value) {
   Notes notes = {Format("devicematch: {}", Truncate(*match, 120))};
   std::vector<NewResource> resources;
   if (*match == kGpus) {
-    resources.push_back(Gpu(domain_));
+    resources.push_back(Gpu(domain_, place, findings_));
   } else {
     for (const ListedName& name : NamesFor(*match, place, notes)) {
       resources.push_back(ResourceFor(name, place));

@@ -170,6 +170,10 @@ void WriteRefusal(const Refusal& refusal, std::string& out) {
 
 }  // namespace
 
+void AddOnce(std::string note, Notes& notes) {
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
+}
+
 std::string WriteToml(const NewFile& file) {
   std::string out;
   Lines(out, "").Comments(file.notes);

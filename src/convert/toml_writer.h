@@ -14,6 +14,9 @@ namespace patchbay {
 /// `path`; an empty string means that the key is absent.
 using Notes = std::vector<std::string>;
 
+/// Adds a comment, unless it is there.
+void AddOnce(std::string note, Notes& notes);
+
 struct NewNode {
   Notes notes = {};
   std::string host_path = {};

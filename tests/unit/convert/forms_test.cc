@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/format.h"
 #include "convert/toml_writer.h"
 #include "convert_support.h"
 
@@ -42,30 +43,37 @@ std::string Resources(const std::string& toml) {
   return names;
 }
 
+const std::string kSeparateUsb =
+    " warning if several such devices are plugged in, generic-device-plugin combines them into one "
+    "device; in Patchbay, each is a separate device\n";
+
 struct Form {
   const char* file;
   const char* resources;
+  std::string findings = "";
 };
 
-TEST(FormsTest, ConvertsEveryFormWithoutFindings) {
+TEST(FormsTest, ConvertsEveryForm) {
   const Form forms[] = {
       {"helmrelease-config-maps.yaml", "kernel.org/tun*1000 kernel.org/zigbee"},
       {"helmrelease-anchors.yaml", "devic.es/tun*10 devic.es/fuse"},
       {"values-text.yaml", "devic.es/dri*4"},
       {"values-list.yaml", "example.com/kvm*100"},
-      {"microshift-config.yaml", "device.example.com/serial device.example.com/converter"},
+      {"microshift-config.yaml", "device.example.com/serial device.example.com/converter",
+       "13:11" + kSeparateUsb},
       {"smarter-values.yaml",
        "smarter-devices/snd*20 smarter-devices/ttyUSB0 smarter-devices/ttyUSB1"},
       {"smarter-helmrelease.yaml", "smarter-devices/dri_renderD128*10"},
-      {"coral.yaml", "coral.ai/usb*4"},
+      {"coral.yaml", "coral.ai/usb*4", "5:9" + kSeparateUsb},
       {"rockchip.yaml", "rockchip.example.com/npu*10"},
       {"mount-paths.yaml", "example.com/radio"},
-      {"tty-console.yaml", "example.com/console"},
+      {"tty-console.yaml", "example.com/console",
+       "7:19 warning the limit of 9 is not enforced; every device includes /dev/tty0\n"},
       // The annotation with the last applied configuration has another count.
       {"applied.yaml", "example.com/fuse*20"}};
   for (const Form& form : forms) {
     const auto outcome = ConvertedFile(form.file);
-    EXPECT_EQ(outcome.findings, "") << form.file;
+    EXPECT_EQ(outcome.findings, form.findings) << form.file;
     EXPECT_EQ(Resources(outcome.toml), form.resources) << form.file;
     EXPECT_THAT(outcome.toml, Not(HasSubstr("NOT CONVERTED"))) << form.file;
   }
@@ -287,7 +295,7 @@ TEST(FormsTest, WarnsThatTheVariableDomainIsNotInTheInput) {
             "13:17 warning the variable DOMAIN can come from {\"secretKeyRef\": {\"name\": "
             "\"plugin\", \"key\": \"domain\"}}, which is not in the input; assuming devic.es\n");
   EXPECT_EQ(Resources(secret.toml), "devic.es/tun*10");
-  EXPECT_THAT(secret.toml, HasSubstr("\n# A domain is assumed, because the variable DOMAIN"));
+  EXPECT_THAT(secret.toml, HasSubstr("\n# A domain is assumed, because its source"));
 
   const std::string use =
       "use --domain with the domain of the resources that `kubectl describe node` shows";
@@ -331,6 +339,36 @@ TEST(FormsTest, NotesThatTheOtherPluginIsADeployment) {
   EXPECT_EQ(chart.findings, "3:11 warning " + difference + "\n");
 }
 
+TEST(FormsTest, NotesEveryWorkloadThatIsNotADaemonSet) {
+  const auto findings = [](const std::string& object) {
+    return test::Converted(ForeignProgram::kGenericDevicePlugin,
+                           object +
+                               "spec: {containers: [{image: 'generic-device-plugin:0.2.0', "
+                               "args: [--device, 'x1,/dev/x0']}]}\n")
+        .findings;
+  };
+  for (const char* kind :
+       {"StatefulSet", "ReplicaSet", "ReplicationController", "Pod", "Job", "CronJob"}) {
+    EXPECT_EQ(findings(Format("kind: {}\n", kind)),
+              Format("1:7 warning the plugin is a {}, which runs on some nodes; Patchbay is a "
+                     "DaemonSet, which runs on all nodes\n",
+                     kind));
+  }
+  EXPECT_EQ(findings("kind: Pod\nmetadata: {ownerReferences: [{kind: DaemonSet}]}\n"), "");
+  EXPECT_THAT(findings("kind: Deployment\nmetadata: {ownerReferences: [{kind: DaemonSet}]}\n"),
+              HasSubstr("the plugin is a Deployment"));
+  EXPECT_THAT(test::Converted(ForeignProgram::kGenericDevicePlugin,
+                              "controllers: {main: {type: statefulset, containers: {main: {image: "
+                              "'generic-device-plugin:0.2.0', args: [--device, 'x1,/dev/x0']}}}}\n")
+                  .findings,
+              HasSubstr("the plugin is a StatefulSet, which"));
+  // All workloads of the input count.
+  EXPECT_EQ(findings("kind: DaemonSet\nspec: {containers: [{image: 'generic-device-plugin:0.2.0', "
+                     "args: [--device, 'x2,/dev/x0']}]}\n---\nkind: Job\n"),
+            "4:7 warning the plugin is a Job, which runs on some nodes; Patchbay is a DaemonSet, "
+            "which runs on all nodes\n");
+}
+
 TEST(FormsTest, NotesThatAppTemplateMakesADeploymentWithoutAType) {
   const std::string difference =
       "without a `type`, app-template makes the plugin a Deployment, which runs on some nodes; "
@@ -365,12 +403,14 @@ TEST(FormsTest, RejectsAKeyThatIsNotIndented) {
 
 TEST(FormsTest, WarnsOfUsbNumbersWithoutQuotesAndMissingOnes) {
   const auto outcome = ConvertedFile("usb-numbers.yaml");
-  EXPECT_EQ(outcome.findings,
-            "6:21 warning vendor 1050 has no quotes, so generic-device-plugin reads a different "
-            "number\n"
-            "11:13 error the entry has no `product`\n"
-            "11:30 warning unknown key `productID`; generic-device-plugin ignores it\n"
-            "13:13 error the entry has no `product`\n");
+  EXPECT_EQ(
+      outcome.findings,
+      "5:9" + kSeparateUsb +
+          "6:21 warning vendor 1050 has no quotes, so generic-device-plugin reads a different "
+          "number\n"
+          "11:13 error the entry has no `product`\n"
+          "11:30 warning unknown key `productID`; generic-device-plugin ignores it\n"
+          "13:13 error the entry has no `product`\n");
   EXPECT_THAT(outcome.toml, AllOf(HasSubstr("usb = \"1050:0407\""),
                                   HasSubstr("Hint: did you mean `product` instead of `productID`?"),
                                   HasSubstr("Hint: add the `product` that `lsusb` prints")));
@@ -403,10 +443,15 @@ TEST(FormsTest, PlainPathsOfAGroupAreAList) {
                                     "  id = \"x0+y0-2\"\n"));
 }
 
-TEST(FormsTest, NamesTheKeyWithoutWhichAListIsNoConfiguration) {
+TEST(FormsTest, DataMustNotBeAList) {
   EXPECT_EQ(ConvertedFile("config-data-list.yaml").findings,
-            "4:3 error this is not a configuration of the plugin, because it has the key `data`; "
-            "did you mean `devices`?\n");
+            "4:3 error `data` is a list; it must be a map, with this list as its `devices`\n");
+  for (const char* item : {"domain: a.com", "config.yaml"}) {
+    EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin,
+                              Format("kind: ConfigMap\ndata:\n- {}\n", item))
+                  .findings,
+              "3:1 error `data` is a list; it must be a map of file names and texts\n");
+  }
 }
 
 TEST(FormsTest, NamesTheConfigMapThatTheInputDoesNotContain) {
@@ -417,9 +462,9 @@ TEST(FormsTest, NamesTheConfigMapThatTheInputDoesNotContain) {
         .hint;
   };
   const std::string text = Content("config-map-elsewhere.yaml");
-  EXPECT_EQ(hint(text), "pass the ConfigMap plugin-config too, which the plugin mounts");
-  EXPECT_THAT(hint(text + "---\nkind: ConfigMap\nmetadata: {name: plugin-config}\n"),
-              testing::StartsWith("pass its configuration file"));
+  EXPECT_EQ(hint(text), "pass the ConfigMap plugin-config too, which the plugin reads");
+  EXPECT_EQ(hint(text + "---\nkind: ConfigMap\nmetadata: {name: plugin-config}\n"),
+            "add the key `config.yaml` to the ConfigMap plugin-config, which the plugin reads");
   EXPECT_EQ(hint("image: generic-device-plugin\npersistence: {c: {type: configMap, name: x}}\n"),
             "pass the ConfigMap x too, which the plugin mounts");
 }
@@ -523,7 +568,7 @@ TEST(FormsTest, PoolsHaveValidAndDistinctNames) {
   const auto pods = [](const std::vector<std::string>& nodes) {
     std::string text;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      text += "kind: Pod\nspec:\n  " + nodes[i] +
+      text += "kind: DaemonSet\nspec:\n  " + nodes[i] +
               "\n  containers: [{image: 'generic-device-plugin:0.2.0', args: [--device, '{name: x" +
               std::to_string(i) + ", groups: [{paths: [{path: /dev/x0}]}]}']}]\n---\n";
     }
@@ -553,7 +598,7 @@ TEST(FormsTest, PoolsHaveValidAndDistinctNames) {
 TEST(FormsTest, LocatesErrorsInTheTextsOfPools) {
   std::string text;
   for (const char* node : {"a", "b"}) {
-    text += "kind: Pod\nspec:\n  nodeSelector: {n: " + std::string(node) +
+    text += "kind: DaemonSet\nspec:\n  nodeSelector: {n: " + std::string(node) +
             "}\n  containers:\n  - image: generic-device-plugin:0.2.0\n    args:\n"
             "    - --device\n    - |\n      name: x\n"
             "      groups: [{paths: [{path: /dev/x0}]}]\n      color: red\n---\n";
@@ -612,7 +657,7 @@ TEST(FormsTest, RejectsTemplatesAndSubstitutionsWithTheirLocation) {
             "29:25 warning this text is not a configuration of the plugin\n");
   EXPECT_EQ(Resources(outcome.toml), "devic.es/tun");
   EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin,
-                            "domain: a.com\nlisten: ${X}\ndevices: [{name: x1, groups: [{paths: "
+                            "domain: a.com\nlog-level: ${X}\ndevices: [{name: x1, groups: [{paths: "
                             "[{path: /dev/x0}]}]}]\n")
                 .findings,
             "");
@@ -750,8 +795,8 @@ TEST(FormsTest, ExpandsVariablesOfTheContainer) {
       "b.com/x1");
   EXPECT_EQ(Resources(convert("{A: b, D: {value: x1}, N: v}").toml), "b.com/x1");
   EXPECT_EQ(convert("{A: b, D: {valueFrom: {x: y}}, N: v}").findings,
-            "3:29 error --device contains a variable that the `env` of the container does not "
-            "have: $(D),/dev/v0\n");
+            "3:29 error --device contains the variable D, whose value is not in the input: "
+            "$(D),/dev/v0\n");
 }
 
 TEST(FormsTest, ReadsTheConfigurationOfEachReleaseWithItsOwnContainer) {
@@ -803,6 +848,17 @@ TEST(FormsTest, HelmValuesContainSupportedSettings) {
                                  "  interval: 1h\n"));
   // Flux would replace ${X}.
   EXPECT_THAT(release, HasSubstr("\n      # Not converted: log-level = $${X}\\xe2\\x80\\xa8."));
+}
+
+TEST(FormsTest, ATemplateThatHelmValuesDoNotContainIsAWarning) {
+  const std::string text =
+      "kind: DaemonSet\nspec:\n  nodeSelector: '{{ .x }}'\n  tolerations: [{key: '{{ .y }}'}]\n"
+      "  priorityClassName: '{{ .z }}'\n  containers:\n  - image: generic-device-plugin:0.2.0\n    "
+      "args: [--device, 'x1,/dev/x0']\n";
+  const std::string message = " not carried over, because of its template: ";
+  EXPECT_THAT(HelmOf(text, ForeignProgram::kGenericDevicePlugin),
+              testing::StartsWith("3" + message + "nodeSelector\n4" + message + "tolerations\n5" +
+                                  message + "priorityClassName\n"));
 }
 
 TEST(FormsTest, HelmValuesKeepTheSettingsOfValuesWithoutAnImage) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/format.h"
 #include "convert_support.h"
 
 namespace patchbay {
@@ -50,7 +51,19 @@ TEST(GenericDevicePluginTest, ConvertsAPathToAMatch) {
 struct GroupCase {
   const char* groups;
   std::vector<std::string> toml;  ///< substrings of the output
+  std::string findings = "";
 };
+
+const std::string kPairs =
+    " warning generic-device-plugin pairs the matches of these patterns by sort order; Patchbay "
+    "groups the nodes for which the * matches the same ";
+const std::string kSeparate =
+    "5:5 warning if several such devices are plugged in, generic-device-plugin combines them into "
+    "one device; in Patchbay, each is a separate device\n";
+const std::string kMissingMount =
+    " warning if the path is missing, generic-device-plugin advertises no devices; in Patchbay, "
+    "the "
+    "container does not start\n";
 
 TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
   const GroupCase cases[] = {
@@ -85,11 +98,14 @@ TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
        {"path = \"/dev/v0\"", "path = \"/dev/v1\"", "container_path = \"/dev/v0\""}},
       {"  - paths: [{path: '/dev/v*'}, {path: '/dev/m*', mountPath: /dev/m/}]\n",
        {"regex = \"/dev/(?:v|m)(?P<pair>[^/]*?)(?:|)\"", "container_path = \"/dev/m/m{pair}\"",
-        "the * matches the same text"}},
+        "the * matches the same text"},
+       "5:20" + kPairs + "text\n"},
       {"  - paths: [{path: '/dev/v*'}, {path: '/dev/vm*', optional: true}]\n",
-       {"regex = \"/dev/v(?:|m)(?P<pair>[^/]*?)(?:|)\"", "require = \"/dev/v*\""}},
+       {"regex = \"/dev/v(?:|m)(?P<pair>[^/]*?)(?:|)\"", "require = \"/dev/v*\""},
+       "5:20" + kPairs + "text\n"},
       {"  - paths: [{path: '/dev/v*'}, {path: /dev/fuse, limit: 9, optional: true}]\n",
-       {"host_path = \"/dev/fuse\"", "optional = true", "the limit of 9 is not enforced"}},
+       {"host_path = \"/dev/fuse\"", "optional = true", "the limit of 9 is not enforced"},
+       "5:39 warning the limit of 9 is not enforced; every device includes /dev/fuse\n"},
       {"  - {count: 3, paths: [{path: /dev/fuse, limit: 9}]}\n",
        {"replicas = 3\n",
         "  # The limit of 9 of /dev/fuse is not converted: it has no effect, because no other path "
@@ -100,19 +116,26 @@ TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
         "read_only = false"}},
       {"  - paths: [{path: /opt/a, type: Mount, readOnly: true}, {path: /opt/b, type: Mount}]\n",
        {"path = \"/opt/a\"", "host_path = \"/opt/a\"\n  read_only = true",
-        "host_path = \"/opt/b\"\n  read_only = false"}},
+        "host_path = \"/opt/b\"\n  read_only = false"},
+       "5:65" + kMissingMount},
+      {"  - paths: [{path: /dev/shm, type: Mount}]\n",
+       {"# Difference: if this is a device, the container is also allowed to open it"},
+       "5:20 warning if this is a device, the container is also allowed to open it\n"},
       {"  - paths: [{path: /dev/a}, {path: /opt/b, type: Mount, optional: true}]\n",
        {"host_path = \"/opt/b\"\n  read_only = false\n  optional = true\n"}},
       {"  - usb: [{vendor: '1A86', product: '7523', serial: 'A*'}]\n",
        {"usb = \"1a86:7523\"", R"(serial = 'A\*')", "udev = { subsystem = \"usb\" }"}},
       {"  - usb: [{vendor: '403', product: '0001'}]\n  - paths: [{path: /dev/a}]\n",
-       {"usb = \"0403:0001\"", "[[resource.match.device_node]]\n    permissions = \"rwm\""}},
+       {"usb = \"0403:0001\"", "[[resource.match.device_node]]\n    permissions = \"rwm\""},
+       kSeparate},
       // One device that has another ID after its firmware is loaded.
       {"  - {usb: [{vendor: '1', product: '2'}, {vendor: '1', product: '2'}, {vendor: '3', "
        "product: '4'}]}\n",
-       {"usb = [\"0001:0002\", \"0003:0004\"]", "id = \"{usb_port}\""}},
+       {"usb = [\"0001:0002\", \"0003:0004\"]", "id = \"{usb_port}\""},
+       kSeparate},
       {"  - usb: [{vendor: '1', product: '2'}, {vendor: '3', product: '4', serial: x}]\n",
-       {"usb = \"0001:0002\"", "usb = \"0003:0004\"\n  serial = \"x\""}},
+       {"usb = \"0001:0002\"", "usb = \"0003:0004\"\n  serial = \"x\""},
+       kSeparate},
       // Groups with different container paths or permissions.
       {"  - paths: [{path: /dev/a}]\n  - paths: [{path: /dev/b, mountPath: /dev/c}]\n"
        "  - paths: [{path: /dev/d, mountPath: /dev/c, permissions: r}]\n",
@@ -120,7 +143,9 @@ TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
         "    permissions = \"rwm\"",
         "    [[resource.match.device_node]]\n    container_path = \"/dev/c\"\n"
         "    permissions = \"r\"",
-        "# Difference: if a container requests several devices, they would have the same path"}},
+        "# Difference: if a container requests several devices, they would have the same path"},
+       "5:5 warning if a container requests several devices, they would have the same path in it; "
+       "Patchbay rejects the request\n"},
       {"  - paths: [{path: /dev/a}, {path: /dev/b}]\n"
        "  - paths: [{path: /dev/c, mountPath: /dev/a}, {path: /dev/d, mountPath: /dev/b}]\n",
        {"host_path = \"/dev/d\"\n    container_path = \"/dev/b\""}},
@@ -131,7 +156,7 @@ TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
        {"replicas = 2", "container_path = \"/dev/b\""}}};
   for (const GroupCase& test_case : cases) {
     const auto outcome = Groups(test_case.groups);
-    EXPECT_EQ(outcome.findings, "") << test_case.groups;
+    EXPECT_EQ(outcome.findings, test_case.findings) << test_case.groups;
     for (const std::string& toml : test_case.toml) {
       EXPECT_THAT(outcome.toml, HasSubstr(toml)) << test_case.groups;
     }
@@ -211,6 +236,36 @@ TEST(GenericDevicePluginTest, KeepsUnquotedNumbersVerbatim) {
       "0407}]}]}\"]\n");
   EXPECT_THAT(in_flag.toml, AllOf(HasSubstr("usb = \"1050:0407\""), Not(HasSubstr("# vendor")),
                                   HasSubstr("# product 0407 has no quotes")));
+}
+
+/// Go's YAML reads more forms of numbers than digits. 0bda, a vendor, is not one of them.
+TEST(GenericDevicePluginTest, WarnsOfEveryNumberWithoutQuotes) {
+  const std::string ending = " has no quotes, so generic-device-plugin reads a different number\n";
+  for (const std::string product : {"1e10", "0e10", "1E1", "0b10", "0407"}) {
+    const std::string usb = "usb: [{vendor: '1050', product: " + product + ", serial: x}]";
+    const auto in_file = Groups("  - " + usb + "\n");
+    EXPECT_EQ(in_file.findings, "5:37 warning product " + product + ending);
+    EXPECT_THAT(in_file.toml, HasSubstr("# product " + product + " has no quotes"));
+    const auto in_flag =
+        Generic("args: ['--domain=a.com', --device, \"{name: x1, groups: [{" + usb + "}]}\"]\n");
+    EXPECT_THAT(in_flag.findings, HasSubstr("warning product " + product + ending));
+  }
+  for (const char* serial : {"0123", "1e5", "12345678901234567890", "0x12", "1_0", "1.50"}) {
+    EXPECT_EQ(
+        Groups(Format("  - usb: [{{vendor: '1', product: '2', serial: {}}}]\n", serial)).findings,
+        Format("5:47 warning serial {}{}", serial, ending));
+  }
+  for (const char* usb : {"vendor: 0bda, product: 8e1f, serial: 123",
+                          "vendor: '1e10', product: '0',"
+                          " serial: '0123'",
+                          "vendor: e10, product: 1e, serial: 1e5x"}) {
+    EXPECT_EQ(Groups(Format("  - usb: [{{{}}}]\n", usb)).findings, "") << usb;
+  }
+  EXPECT_THAT(
+      Generic("genericDevicePlugin:\n  status: Enabled\n  devices: [{name: x1, groups: [{usbs: "
+              "[{vendor: 0xab12, product: '0x1', serial: x}]}]}]\n")
+          .findings,
+      HasSubstr("warning vendor 0xab12" + ending));
 }
 
 TEST(GenericDevicePluginTest, LocatesErrorsInFlagsInTheManifest) {
@@ -360,9 +415,20 @@ TEST(GenericDevicePluginTest, WarnsOfUnknownFlags) {
     EXPECT_THAT(outcome.toml, HasSubstr("\"squat.ai/x1\"")) << args;
   }
   const auto known = with(
-      "- --config-file=/c\n- --version\n- --log-level\n- debug\n- -listen=:1\n"
+      "- --config-file=/c\n- --domain=squat.ai\n- --version\n- --log-level\n- debug\n- -listen=:1\n"
       "- --plugin-directory\n- --device\n- --\n");
-  EXPECT_EQ(known.findings, "");
+  EXPECT_EQ(known.findings,
+            "8:3 warning not converted: --listen = :1\n"
+            "10:3 warning not converted: --plugin-directory = --device\n");
+  EXPECT_EQ(
+      with("- --listen=:8080\n- --plugin-directory=/var/lib/kubelet/device-plugins/\n").findings,
+      "");
+  // Also without devices in the arguments.
+  EXPECT_THAT(
+      Generic("image: generic-device-plugin:0.1.0\nargs: ['--listen=:1']\nconfig: {devices: "
+              "[{name: x1, groups: [{paths: [{path: /dev/a0}]}]}]}\n")
+          .findings,
+      HasSubstr("2:8 warning not converted: --listen = :1"));
   EXPECT_THAT(known.toml, AllOf(HasSubstr("--log-level = debug."), HasSubstr("--listen = :1."),
                                 HasSubstr("--plugin-directory = --device.")));
 }
@@ -459,10 +525,10 @@ TEST(GenericDevicePluginTest, RejectsInputWithoutConfiguration) {
 
 TEST(GenericDevicePluginTest, EscapesForeignTextInCommentsAndStrings) {
   const auto outcome = Generic(
-      "domain: a.com\nlisten: \"x\\n[[resource]]\\nname = 1\"\ndevices:\n- name: x1\n  groups:\n"
+      "domain: a.com\nlog-level: \"x\\n[[resource]]\\nname = 1\"\ndevices:\n- name: x1\n  groups:\n"
       "  - paths: [{path: \"/dev/a0\\\"\\t\\\\\\u2028\"}]\n");
   EXPECT_EQ(outcome.findings, "");
-  EXPECT_THAT(outcome.toml, HasSubstr("listen = x\\x0a[[resource]]"));
+  EXPECT_THAT(outcome.toml, HasSubstr("log-level = x\\x0a[[resource]]"));
 }
 
 }  // namespace

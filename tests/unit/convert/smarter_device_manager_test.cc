@@ -121,7 +121,9 @@ TEST(SmarterDeviceManagerTest, UsesTheNamesThatExistOnTheNode) {
   EXPECT_THAT(names("video\\d+$"), AllOf(HasSubstr("/video0\""), HasSubstr("/video12\"")));
   EXPECT_THAT(names("^snd$|^video0$"), AllOf(HasSubstr("(?P<group>snd)/"), HasSubstr("/video0\""),
                                              Not(HasSubstr("timer")), Not(HasSubstr("video12"))));
-  EXPECT_THAT(names("^tty"), HasSubstr("# No name in the scanned /dev matches"));
+  EXPECT_THAT(names("^tty"), HasSubstr("# Difference: no name in the scanned /dev matches"));
+  EXPECT_EQ(Match("^tty", hints).findings,
+            "1:16 warning no name in the scanned /dev matches this expression\n");
   // A resource cannot have this name; the kubelet also rejects it from smarter-device-manager.
   EXPECT_THAT(Match("video0", hints).findings,
               HasSubstr("warning smarter-devices/my video0 is not a valid resource name"));
@@ -142,6 +144,8 @@ TEST(SmarterDeviceManagerTest, QuotesInvalidExpressionsVerbatim) {
 }
 
 TEST(SmarterDeviceManagerTest, ConvertsTegraGpusToAVariable) {
+  EXPECT_EQ(Match("nvidia-gpu").findings,
+            "1:16 warning of the GPUs in /sys/devices, only gpu.0 is converted\n");
   EXPECT_THAT(Match("nvidia-gpu").toml, AllOf(HasSubstr("name = \"smarter-devices/nvidia-gpu0\""),
                                               HasSubstr("path = \"/sys/devices/gpu.0\""),
                                               HasSubstr("NVIDIA_VISIBLE_DEVICES = \"0\"")));
