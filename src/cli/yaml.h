@@ -8,8 +8,8 @@
 namespace patchbay {
 
 /// Returns JSON as a YAML document that parsers of YAML 1.1 and 1.2 read with the same result.
-/// Texts are quoted unless they are plain words, because texts of devices are hostile. Bytes that are not UTF-8 become
-/// U+FFFD.
+/// Texts are quoted unless they are plain words, because texts of devices are hostile. Bytes that
+/// are not UTF-8 become U+FFFD.
 std::string YamlText(const nlohmann::ordered_json& json);
 
 /// Returns the result of a command in the format kJson or kYaml.
