@@ -25,22 +25,21 @@ bool ParseHardwareNumber(std::string_view text, Number& out) {
   return text.size() == 4 && out.has_value();
 }
 
-bool ParseNumbers(const Text& text, std::string_view key, Number& first, Number& second,
-                  Reporter& reporter) {
-  const auto colon = text.value.find(':');
-  if (colon != std::string::npos &&
-      ParseHardwareNumber(std::string_view(text.value).substr(0, colon), first) &&
-      ParseHardwareNumber(std::string_view(text.value).substr(colon + 1), second)) {
-    return true;
+std::optional<HardwareId> ParseId(std::string_view text, std::string_view key,
+                                  const SourceLocation& place, Reporter& reporter) {
+  const auto colon = text.find(':');
+  HardwareId id;
+  if (colon != std::string::npos && ParseHardwareNumber(text.substr(0, colon), id.vendor) &&
+      ParseHardwareNumber(text.substr(colon + 1), id.product)) {
+    return id;
   }
-  reporter.Report(
-      Code::kBadValue, text.place,
-      Format("\"{}\" is not a pair of IDs as shown by ls{}", text.value.substr(0, 100), key),
-      key == "usb" ? "write vendor:product with four hexadecimal digits each, or * for "
-                     "any: \"0403:6001\", \"0403:*\""
-                   : "write vendor:device with four hexadecimal digits each, or * for "
-                     "any: \"10ee:5000\", \"10ee:*\"");
-  return false;
+  reporter.Report(Code::kBadValue, place,
+                  Format("\"{}\" is not a pair of IDs as shown by ls{}", text.substr(0, 100), key),
+                  key == "usb" ? "write vendor:product with four hexadecimal digits each, or * for "
+                                 "any: \"0403:6001\", \"0403:*\""
+                               : "write vendor:device with four hexadecimal digits each, or * for "
+                                 "any: \"10ee:5000\", \"10ee:*\"");
+  return std::nullopt;
 }
 
 /// Returns the port in the name of an interface ("1-1.2:1.0") or of its path ("usb1/1-1.2").
@@ -129,14 +128,19 @@ std::vector<NamePattern> CompileNames(const Section& section, std::string_view k
 /// Returns the IDs of a list, or none if one of them is invalid, because an empty list would match
 /// every device.
 std::optional<std::vector<HardwareId>> CompileIds(const Section& section, std::string_view key,
-                                                  Reporter& reporter) {
-  const std::vector<Text> list = section.GetTexts(key);
+                                                  PatternBudget& budget, Reporter& reporter) {
   std::vector<HardwareId> ids;
-  for (const Text& text : list) {
-    HardwareId id;
-    if (ParseNumbers(text, key, id.vendor, id.product, reporter)) ids.push_back(id);
+  bool are_valid = true;
+  for (const Text& text : section.GetTexts(key)) {
+    const auto alternatives = CompileNamePatterns(text, budget, reporter);
+    if (!alternatives) return std::nullopt;
+    for (const NamePattern& alternative : *alternatives) {
+      const auto id = ParseId(alternative.text(), key, text.place, reporter);
+      if (id) ids.push_back(*id);
+      are_valid = are_valid && id;
+    }
   }
-  if (ids.size() != list.size()) return std::nullopt;
+  if (!are_valid) return std::nullopt;
   return ids;
 }
 
@@ -145,7 +149,7 @@ std::optional<UsbPattern> CompileUsb(const Section& section, PatternBudget& budg
   UsbPattern usb{{},
                  CompileNames(section, "serial", budget, reporter),
                  CompileNames(section, "usb_port", budget, reporter, &kUsbPort)};
-  auto ids = CompileIds(section, "usb", reporter);
+  auto ids = CompileIds(section, "usb", budget, reporter);
   if (!ids) return std::nullopt;
   usb.ids = std::move(*ids);
   return usb;
@@ -154,7 +158,7 @@ std::optional<UsbPattern> CompileUsb(const Section& section, PatternBudget& budg
 std::optional<PciPattern> CompilePci(const Section& section, PatternBudget& budget,
                                      Reporter& reporter) {
   PciPattern pci{{}, CompileNames(section, "pci_address", budget, reporter, &kPciAddress)};
-  auto ids = CompileIds(section, "pci", reporter);
+  auto ids = CompileIds(section, "pci", budget, reporter);
   if (!ids) return std::nullopt;
   pci.ids = std::move(*ids);
   return pci;

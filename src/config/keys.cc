@@ -222,7 +222,8 @@ constexpr KeyInfo kKeys[] = {
         "source: an RE2 regular expression for the whole path; named groups are variables",
         {.example = R"_("/dev/ttyUSB(?P<port>[0-9]+)")_", .alternative_group = 1}),
     Key("resource.match", "usb", kStringOrStrings,
-        "source or condition: USB IDs \"vendor:product\" in hexadecimal; * matches any",
+        "source or condition: USB IDs \"vendor:product\" in hexadecimal; * for any, {a,b} for "
+        "several",
         {.example = R"("0403:6001")",
          .non_empty = true,
          .alternative_group = 2,
@@ -236,7 +237,8 @@ constexpr KeyInfo kKeys[] = {
          .non_empty = true,
          .hint = "usb_port is a condition: add usb = \"*:*\" to find every device on these ports"}),
     Key("resource.match", "pci", kStringOrStrings,
-        "source or condition: PCI IDs \"vendor:device\" in hexadecimal; * matches any",
+        "source or condition: PCI IDs \"vendor:device\" in hexadecimal; * for any, {a,b} for "
+        "several",
         {.example = R"("10ee:*")",
          .non_empty = true,
          .alternative_group = 2,
@@ -317,7 +319,7 @@ constexpr KeyInfo kKeys[] = {
         {.table = "resource.device_node"}),
 
     Key("resource.match.not", "usb", kStringOrStrings,
-        "USB IDs \"vendor:product\" in hexadecimal; * matches any",
+        "USB IDs \"vendor:product\" in hexadecimal; * for any, {a,b} for several",
         {.example = R"("0403:6001")", .non_empty = true}),
     Key("resource.match.not", "serial", kStringOrStrings,
         "with usb: patterns for the serial number",
@@ -325,7 +327,7 @@ constexpr KeyInfo kKeys[] = {
     Key("resource.match.not", "usb_port", kStringOrStrings, "patterns for the USB port",
         {.example = R"("1-2.*")", .non_empty = true}),
     Key("resource.match.not", "pci", kStringOrStrings,
-        "PCI IDs \"vendor:device\" in hexadecimal; * matches any",
+        "PCI IDs \"vendor:device\" in hexadecimal; * for any, {a,b} for several",
         {.example = R"("10ee:*")", .non_empty = true}),
     Key("resource.match.not", "pci_address", kStringOrStrings, "patterns for the PCI address",
         {.example = R"("0000:3b:*")", .non_empty = true}),

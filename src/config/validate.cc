@@ -91,21 +91,25 @@ void CheckReleaseHooks(const Section& document, const Model& model, Reporter& re
   }
 }
 
-void CompileHosts(const std::vector<Text>& list, Reporter& reporter, DaemonSpec& spec) {
+void CompileHosts(const std::vector<Text>& list, PatternBudget& budget, Reporter& reporter,
+                  DaemonSpec& spec) {
   spec.hosts.clear();
   for (const Text& text : list) {
-    if (const auto host = NormalizedHost(text.value)) {
-      spec.hosts.push_back(NamePattern::Compile(*host).value());
-      continue;
+    const auto names = CompileNamePatterns(text, budget, reporter);
+    for (const NamePattern& name : names.value_or(std::vector<NamePattern>())) {
+      if (const auto host = NormalizedHost(name.text())) {
+        spec.hosts.push_back(NamePattern::Compile(*host).value());
+        continue;
+      }
+      reporter.Report(Code::kBadValue, text.place,
+                      Format("\"{}\" is not a valid host name", name.text().substr(0, 100)),
+                      "use the name only, as in \"patchbay.example.com\", without scheme, port or "
+                      "path; IP addresses are always accepted");
     }
-    reporter.Report(Code::kBadValue, text.place,
-                    Format("\"{}\" is not a valid host name", text.value.substr(0, 100)),
-                    "use the name only, as in \"patchbay.example.com\", without scheme, port or "
-                    "path; IP addresses are always accepted");
   }
 }
 
-DaemonSpec CompileDaemon(const Section& daemon, Reporter& reporter) {
+DaemonSpec CompileDaemon(const Section& daemon, PatternBudget& budget, Reporter& reporter) {
   DaemonSpec spec;
   daemon.Read("rescan", spec.rescan);
   daemon.Read("max_probes", spec.max_probes);
@@ -121,7 +125,7 @@ DaemonSpec CompileDaemon(const Section& daemon, Reporter& reporter) {
                       std::string(kHintOnListen));
     }
   }
-  if (daemon.Has("hosts")) CompileHosts(daemon.GetTexts("hosts"), reporter, spec);
+  if (daemon.Has("hosts")) CompileHosts(daemon.GetTexts("hosts"), budget, reporter, spec);
   ReadDirectory(daemon, "kubelet_dir", reporter, spec.kubelet_dir);
   ReadDirectory(daemon, "host_root", reporter, spec.host_root);
   ReadDirectory(daemon, "cdi_dir", reporter, spec.cdi_dir);
@@ -369,8 +373,9 @@ void CheckResourcesOfNode(std::span<const Section> resources,
 
 Model Validate(const Section& document, const std::string& node, Reporter& reporter) {
   Model model;
+  PatternBudget budget;
   if (const Section* daemon = document.GetSection("daemon")) {
-    model.daemon = CompileDaemon(*daemon, reporter);
+    model.daemon = CompileDaemon(*daemon, budget, reporter);
   }
   const std::span<const Section> resources = document.GetSections("resource");
   if (resources.size() > kMaxResources) {
@@ -379,7 +384,6 @@ Model Validate(const Section& document, const std::string& node, Reporter& repor
                     "one resource can have several [[resource.match]]");
     return model;
   }
-  PatternBudget budget;
   for (const Section& resource : resources) {
     model.resources.push_back(CompileResource(resource, model.daemon, budget, reporter));
     if (!IsApiKnown(document, resource)) continue;

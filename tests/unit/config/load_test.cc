@@ -506,12 +506,13 @@ TEST(Load, ReadsWhichNodesServeAResource) {
 }
 
 TEST(Load, OnePatternLanguageInAllConditions) {
-  const Model model = LoadGood(
-      Resource("",
-               "usb = '0403:*'\nserial = ['{A,B}[0-9]', 'C']\nudev = {driver = '{ftdi,cp210x}*', "
-               "properties = {ID_MODEL = ['X', 'Y*']}, attributes = {type = '{1,4}'}}"));
+  const Model model = LoadGood(Resource(
+      "",
+      "usb = '0403:{6001,6015}'\nserial = ['{A,B}[0-9]', 'C']\nudev = {driver = '{ftdi,cp210x}*', "
+      "properties = {ID_MODEL = ['X', 'Y*']}, attributes = {type = '{1,4}'}}"));
   const HardwarePatterns& found = model.resources.at(0).matches.at(0).conditions;
   const UdevPattern& udev = found.udev.value();
+  EXPECT_EQ(found.usb.value().ids, (std::vector<HardwareId>{{0x0403, 0x6001}, {0x0403, 0x6015}}));
   EXPECT_TRUE(MatchesAny(udev.drivers, "cp210x"));
   EXPECT_FALSE(MatchesAny(udev.drivers, "cp210"));
   ASSERT_THAT(udev.properties, SizeIs(1));
@@ -592,8 +593,10 @@ TEST(Load, AcceptsDrmNodesThatKeepTheirName) {
 
 TEST(Load, AcceptsHostNamesInAnyCase) {
   const Model model =
-      LoadGood("[daemon]\nhosts = ['Patchbay.Example.com', '*.svc.corp']\n" + Resource(""));
-  ASSERT_EQ(model.daemon.hosts.size(), 2U);
+      LoadGood("[daemon]\nhosts = ['Patchbay.Example.com', '*.svc.corp', '{a,b}.example.com']\n" +
+               Resource(""));
+  ASSERT_EQ(model.daemon.hosts.size(), 4U);
+  EXPECT_EQ(model.daemon.hosts[3].text(), "b.example.com");
   EXPECT_EQ(model.daemon.hosts[0].text(), "patchbay.example.com");
   EXPECT_TRUE(model.daemon.hosts[1].Matches("a.b.svc.corp"));
 }

@@ -72,7 +72,6 @@ TEST(Limits, DocumentationMatchesTheConstants) {
            Format("| an environment variable, joined of all devices | {} with", Bytes(kMaxEnv)),
            Format("| everything together | {}:", Bytes(kMaxResponse)),
            Format("| containers in a call; the kubelet sends one | {} |", kMaxContainers),
-           Format("| all containers of a call together | {} |", Bytes(kMaxResponse)),
            Format("| `ListAndWatch` streams of one resource | {},", kMaxStreams),
            Format("| claims that are prepared at once | {}; {} with", ClaimPreparer::kMaxThreads,
                   ClaimPreparer::kMaxClaims),
