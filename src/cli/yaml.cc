@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 std::string YamlString(const std::string& text) {
   constexpr std::string_view kTypes[] = {"y",   "n",    "yes",   "no",  "on",
                                          "off", "true", "false", "null"};
-  const bool is_plain = !text.empty() && IsLetter(text.front()) &&
+  const bool is_plain = !text.empty() && (IsLetter(text.front()) || text.front() == '/') &&
                         std::ranges::all_of(text,
                                             [](char c) {
                                               return IsAlnum(c) || std::string_view("_-./").find(

@@ -319,7 +319,7 @@ constexpr KeyInfo kKeys[] = {
         {.table = "resource.device_node"}),
 
     Key("resource.match.not", "usb", kStringOrStrings,
-        "USB IDs \"vendor:product\" in hexadecimal; * for any, {a,b} for several",
+        "USB IDs \"vendor:product\" in hexadecimal, * or {a,b}",
         {.example = R"("0403:6001")", .non_empty = true}),
     Key("resource.match.not", "serial", kStringOrStrings,
         "with usb: patterns for the serial number",
@@ -327,7 +327,7 @@ constexpr KeyInfo kKeys[] = {
     Key("resource.match.not", "usb_port", kStringOrStrings, "patterns for the USB port",
         {.example = R"("1-2.*")", .non_empty = true}),
     Key("resource.match.not", "pci", kStringOrStrings,
-        "PCI IDs \"vendor:device\" in hexadecimal; * for any, {a,b} for several",
+        "PCI IDs \"vendor:device\" in hexadecimal, * or {a,b}",
         {.example = R"("10ee:*")", .non_empty = true}),
     Key("resource.match.not", "pci_address", kStringOrStrings, "patterns for the PCI address",
         {.example = R"("0000:3b:*")", .non_empty = true}),

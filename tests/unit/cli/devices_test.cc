@@ -260,11 +260,11 @@ TEST_F(DevicesTest, PrintsYaml) {
   tree_.File("host/srv/cards/card9");
   EXPECT_THAT(Devices({"-o", "yaml", "example.com/card"}).out,
               StartsWith("resources:\n"
-                         "  - name: \"example.com/card\"\n"
-                         "    api: \"device-plugin\"\n"
+                         "  - name: example.com/card\n"
+                         "    api: device-plugin\n"
                          "    devices:\n"
-                         "      - id: \"card9\"\n"
-                         "        health: \"Healthy\"\n"));
+                         "      - id: card9\n"
+                         "        health: Healthy\n"));
 }
 
 TEST_F(DevicesTest, PrintsMajorAndMinorNumbers) {

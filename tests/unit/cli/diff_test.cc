@@ -123,10 +123,10 @@ TEST_F(DiffTest, PrintsYaml) {
   EXPECT_EQ(ran.out,
             "refused: \"\"\n"
             "resources:\n"
-            "  - name: \"a.com/b\"\n"
-            "    impact: \"list\"\n"
+            "  - name: a.com/b\n"
+            "    impact: list\n"
             "    keys:\n"
-            "      - \"replicas\"\n"
+            "      - replicas\n"
             "    drain: \"device IDs change\"\n"
             "daemon: []\n");
 }

@@ -95,7 +95,7 @@ TEST_F(ExplainTest, PrintsYaml) {
   Config(kCards);
   tree_.File("srv/card1");
   EXPECT_THAT(Explain({"-o", "yaml"}).out,
-              testing::StartsWith("resources:\n  - name: \"example.com/card\"\n    listed: 1\n"));
+              testing::StartsWith("resources:\n  - name: example.com/card\n    listed: 1\n"));
 }
 
 TEST_F(ExplainTest, ReportsMissingDeviceNodesAndMounts) {

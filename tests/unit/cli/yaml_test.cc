@@ -37,6 +37,7 @@ TEST(Yaml, PrintsNestedCollections) {
 TEST(Yaml, QuotesTextUnlessItIsAWord) {
   const auto text = [](const std::string& value) { return YamlText(OrderedJson{{"k", value}}); };
   EXPECT_EQ(text("resource.k8s.io/v1"), "k: resource.k8s.io/v1\n");
+  EXPECT_EQ(text("/dev/x0.1"), "k: /dev/x0.1\n");
   EXPECT_EQ(text("Device-Class_2"), "k: Device-Class_2\n");
   for (const char* type : {"true", "False", "NULL", "y", "N", "Off"}) {
     EXPECT_EQ(text(type), "k: \"" + std::string(type) + "\"\n");

@@ -512,7 +512,8 @@ TEST(Load, OnePatternLanguageInAllConditions) {
       "properties = {ID_MODEL = ['X', 'Y*']}, attributes = {type = '{1,4}'}}"));
   const HardwarePatterns& found = model.resources.at(0).matches.at(0).conditions;
   const UdevPattern& udev = found.udev.value();
-  EXPECT_EQ(found.usb.value().ids, (std::vector<HardwareId>{{0x0403, 0x6001}, {0x0403, 0x6015}}));
+  EXPECT_EQ(std::get<UsbPattern>(model.resources.at(0).matches.at(0).source).ids,
+            (std::vector<HardwareId>{{0x0403, 0x6001}, {0x0403, 0x6015}}));
   EXPECT_TRUE(MatchesAny(udev.drivers, "cp210x"));
   EXPECT_FALSE(MatchesAny(udev.drivers, "cp210"));
   ASSERT_THAT(udev.properties, SizeIs(1));
