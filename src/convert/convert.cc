@@ -8,6 +8,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "config/load.h"
+#include "config/toml_writer.h"
 #include "convert/config_maps.h"
 #include "convert/diagnostics.h"
 #include "convert/generic_device_plugin.h"
@@ -15,7 +16,6 @@
 #include "convert/manifest.h"
 #include "convert/pools.h"
 #include "convert/smarter_device_manager.h"
-#include "convert/toml_writer.h"
 
 namespace patchbay {
 namespace {

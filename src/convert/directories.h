@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "config/toml_writer.h"
 #include "convert/convert.h"
 #include "convert/diagnostics.h"
-#include "convert/toml_writer.h"
 
 namespace patchbay {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/path.h"
+#include "config/toml_writer.h"
 #include "convert/diagnostics.h"
 #include "convert/patterns.h"
-#include "convert/toml_writer.h"
 #include "convert/yaml.h"
 
 namespace patchbay {

@@ -10,6 +10,7 @@
 
 #include "base/format.h"
 #include "base/path.h"
+#include "convert/disks.h"
 #include "convert/patterns.h"
 
 namespace patchbay {
@@ -112,6 +113,7 @@ NewResource ResourceOf(std::string name, Notes notes, PlannedGroups groups, Find
         "request one device for each container"));
   }
   MakeDistinct(resource);
+  AllowMountedDisks(resource);
   return resource;
 }
 

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "config/toml_writer.h"
 #include "convert/generic_group.h"
 #include "convert/group_plan.h"
-#include "convert/toml_writer.h"
 
 namespace patchbay {
 

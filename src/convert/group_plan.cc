@@ -4,8 +4,8 @@
 // `together`, become one regular expression whose named group, which has the same value for
 // all nodes of a device, is the `group_by`.
 //
-// Text from the input is escaped for its destination: GlobOf, RegexOf or EscapedForTemplate. A
-// strategy adds at least one finding whenever it returns nothing.
+// Text from the input is escaped for its destination: EscapedForGlob, RegexOf or
+// EscapedForTemplate. A strategy adds at least one finding whenever it returns nothing.
 
 #include "convert/group_plan.h"
 
@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "convert/directories.h"
 #include "convert/patterns.h"
+#include "model/glob.h"
 
 namespace patchbay {
 namespace {
@@ -89,7 +90,7 @@ std::nullopt_t CannotConvert(const GenericPath& path, std::string message, std::
 GroupPlan PlanOfUsb(const GenericGroup& group, Findings& findings) {
   GroupPlan plan;
   for (const GenericUsb& usb : group.usb) {
-    const std::string serial = GlobOf(usb.serial);
+    const std::string serial = EscapedForGlob(usb.serial);
     auto match = std::find_if(plan.matches.begin(), plan.matches.end(),
                               [&](const NewMatch& known) { return known.serial == serial; });
     if (match == plan.matches.end()) {

@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
+#include "config/toml_writer.h"
 #include "convert/diagnostics.h"
 #include "convert/generic_group.h"
-#include "convert/toml_writer.h"
 
 namespace patchbay {
 

@@ -117,7 +117,7 @@ class RegexTranslation {
   }
 
   static std::string EscapedForBraces(char c) {
-    return c == ',' ? "\\," : GlobOf(std::string_view(&c, 1));
+    return c == ',' ? "\\," : EscapedForGlob(std::string_view(&c, 1));
   }
 
   std::string_view rest_;
@@ -132,7 +132,7 @@ ListedName NameOf(const Glob::Components& alternative) {
   std::string glob;
   for (const Glob::Component& component : alternative) {
     const std::string& text = component.name.text();
-    glob += "/" + (component.name.literal() ? GlobOf(text) : text);
+    glob += "/" + (component.name.literal() ? EscapedForGlob(text) : text);
   }
   const GoPattern pattern = FromGo(glob);
   if (pattern.path) return {pattern.path->substr(kDev.size())};

@@ -1,5 +1,7 @@
 #include "convert/patterns.h"
 
+#include "model/glob.h"
+
 namespace patchbay {
 namespace {
 
@@ -57,14 +59,12 @@ GoPattern FromGo(std::string_view pattern) {
       continue;
     }
     if (c == '\\' && !pattern.empty()) c = TakeFirst(pattern);
-    converted.glob += GlobOf(std::string_view(&c, 1));
+    converted.glob += EscapedForGlob(std::string_view(&c, 1));
     (wildcards == 0 ? converted.before : converted.after).push_back(c);
   }
   if (wildcards == 0) converted.path = converted.before;
   return converted;
 }
-
-std::string GlobOf(std::string_view text) { return Escaped(text, "*?[]{}\\"); }
 
 std::string RegexOf(std::string_view text) { return Escaped(text, "\\.+*?()|[]{}^$"); }
 

@@ -22,8 +22,7 @@ struct GoPattern {
 /// so that the loader reports it.
 GoPattern FromGo(std::string_view pattern);
 
-/// Returns a glob, or a regular expression, that matches only `text`.
-std::string GlobOf(std::string_view text);
+/// Returns a regular expression that matches only `text`.
 std::string RegexOf(std::string_view text);
 
 /// Returns `text` without leading and trailing white space.

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "config/toml_writer.h"
 #include "convert/diagnostics.h"
 #include "convert/manifest.h"
-#include "convert/toml_writer.h"
 
 namespace patchbay {
 

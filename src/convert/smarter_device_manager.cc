@@ -16,6 +16,7 @@
 #include "base/format.h"
 #include "config/reporter.h"
 #include "convert/directories.h"
+#include "convert/disks.h"
 #include "convert/fields.h"
 #include "convert/listed_names.h"
 #include "convert/patterns.h"
@@ -150,7 +151,7 @@ NewResource SmarterConversion::ResourceFor(const ListedName& listed, const Sourc
   } else if (directories_.Has(path, place, findings_)) {
     resource.matches.push_back(MatchOfDirectory(path, kSmarter));
   } else {
-    resource.matches.push_back({.paths = {GlobOf(path)}});
+    resource.matches.push_back({.paths = {EscapedForGlob(path)}});
   }
   resource.nodes.emplace_back();
   return resource;
@@ -179,6 +180,7 @@ void SmarterConversion::Add(NewResource resource, const SourceLocation& place) {
     return;
   }
   for (NewMatch& match : resource.matches) match.place = place;
+  AllowMountedDisks(resource);
   const auto [known, is_new] = names_.emplace(resource.name, place);
   if (is_new) {
     file_.resources.push_back(std::move(resource));

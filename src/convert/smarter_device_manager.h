@@ -2,10 +2,10 @@
 
 #include <optional>
 
+#include "config/toml_writer.h"
 #include "convert/convert.h"
 #include "convert/diagnostics.h"
 #include "convert/manifest.h"
-#include "convert/toml_writer.h"
 
 namespace patchbay {
 

@@ -224,6 +224,15 @@ Parsed<std::vector<NamePattern>> CompileAlternatives(std::string_view pattern) {
   return alternatives;
 }
 
+std::string EscapedForGlob(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (std::string_view("*?[]{}\\").find(c) != std::string_view::npos) escaped.push_back('\\');
+    escaped.push_back(c);
+  }
+  return escaped;
+}
+
 bool MatchesAny(const std::vector<NamePattern>& patterns, const std::string& name) {
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const NamePattern& pattern) { return pattern.Matches(name); });

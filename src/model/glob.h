@@ -29,6 +29,9 @@ class NamePattern {
 /// each. Fails with the offset of the error, or beyond the limits of Glob.
 Parsed<std::vector<NamePattern>> CompileAlternatives(std::string_view pattern);
 
+/// Returns a pattern that matches only `text`, also in a Glob.
+std::string EscapedForGlob(std::string_view text);
+
 /// Returns whether any of the patterns matches.
 bool MatchesAny(const std::vector<NamePattern>& patterns, const std::string& name);
 

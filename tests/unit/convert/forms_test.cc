@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "base/format.h"
-#include "convert/toml_writer.h"
+#include "config/toml_writer.h"
 #include "convert_support.h"
 
 namespace patchbay {

@@ -33,6 +33,7 @@ struct NewMatch {
   std::vector<std::string> usb = {};
   std::string serial = {};
   std::string udev_subsystem = {};
+  bool allow_mounted = false;
   std::string type = {};
   std::string group_by = {};
   bool together = false;

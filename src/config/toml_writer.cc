@@ -5,7 +5,7 @@
 // that is possible, so that regular expressions remain readable; all others are basic strings with
 // escapes. Notes are made printable, and wrapped at spaces to 100 columns.
 
-#include "convert/toml_writer.h"
+#include "config/toml_writer.h"
 
 #include <algorithm>
 #include <string_view>
@@ -30,9 +30,9 @@ std::string OneOrList(const std::vector<std::string>& texts) {
 }
 
 /// Writes the lines of one table with the same indentation.
-class Lines {
+class TableWriter {
  public:
-  Lines(std::string& out, std::string indent) : out_(out), indent_(std::move(indent)) {}
+  TableWriter(std::string& out, std::string indent) : out_(out), indent_(std::move(indent)) {}
 
   void Comments(const Notes& notes) {
     for (const std::string& note : notes) Comment(Printable(note));
@@ -72,7 +72,7 @@ void WriteNodes(const std::vector<NewNode>& nodes, std::string_view owner, std::
   if (nodes == std::vector<NewNode>{NewNode{}}) return;
   for (const NewNode& node : nodes) {
     out += "\n";
-    Lines lines(out, std::string(indent));
+    TableWriter lines(out, std::string(indent));
     lines.Comments(node.notes);
     lines.Header(Format("[[{}.device_node]]", owner));
     lines.Key("host_path", node.host_path);
@@ -82,24 +82,7 @@ void WriteNodes(const std::vector<NewNode>& nodes, std::string_view owner, std::
   }
 }
 
-/// Returns whether a path or regex can find a disk by the kernel's name or by a link. On any other
-/// device, `allow_mounted` has no effect.
-bool NamesDisks(std::string_view pattern) {
-  constexpr std::string_view kNames[] = {"sd",  "hd",  "vd", "xvd",    "nvme",   "mmcblk", "md",
-                                         "dm-", "nbd", "zd", "bcache", "mapper", "zvol",   "disk"};
-  constexpr std::string_view kSeparators = "/|(){},>";
-  if (pattern.starts_with("/dev/*")) return true;
-  while (!pattern.empty()) {
-    if (std::ranges::any_of(kNames, [&](std::string_view n) { return pattern.starts_with(n); })) {
-      return true;
-    }
-    const auto end = pattern.find_first_of(kSeparators);
-    pattern.remove_prefix(end == pattern.npos ? pattern.size() : end + 1);
-  }
-  return false;
-}
-
-void WriteMatch(const NewMatch& match, Lines lines) {
+void WriteMatch(const NewMatch& match, TableWriter lines) {
   lines.Comments(match.notes);
   lines.Header("[[resource.match]]");
   lines.Key("path", match.paths);
@@ -109,9 +92,7 @@ void WriteMatch(const NewMatch& match, Lines lines) {
   if (!match.udev_subsystem.empty()) {
     lines.Raw("udev", "{ subsystem = " + QuoteToml(match.udev_subsystem) + " }");
   }
-  if (std::ranges::any_of(match.paths, NamesDisks) || NamesDisks(match.regex)) {
-    lines.Raw("allow_mounted", "true");
-  }
+  if (match.allow_mounted) lines.Raw("allow_mounted", "true");
   lines.Key("type", match.type);
   lines.Key("group_by", match.group_by);
   if (match.together) lines.Raw("together", "true");
@@ -119,7 +100,7 @@ void WriteMatch(const NewMatch& match, Lines lines) {
   lines.Key("require", match.require);
 }
 
-void WriteMount(const NewMount& mount, Lines lines) {
+void WriteMount(const NewMount& mount, TableWriter lines) {
   lines.Comments(mount.notes);
   lines.Header("[[resource.mount]]");
   lines.Key("host_path", mount.host_path);
@@ -129,7 +110,7 @@ void WriteMount(const NewMount& mount, Lines lines) {
 }
 
 void WriteResource(const NewResource& resource, std::string& out) {
-  Lines lines(out, "");
+  TableWriter lines(out, "");
   lines.Comments(resource.notes);
   lines.Header("[[resource]]");
   lines.Key("name", resource.name);
@@ -137,7 +118,7 @@ void WriteResource(const NewResource& resource, std::string& out) {
   if (!resource.on_nodes.empty()) lines.Raw("on_nodes", ListOf(resource.on_nodes));
   const auto part = [&] {
     out += "\n";
-    return Lines(out, "  ");
+    return TableWriter(out, "  ");
   };
   for (const NewMatch& match : resource.matches) {
     WriteMatch(match, part());
@@ -146,13 +127,13 @@ void WriteResource(const NewResource& resource, std::string& out) {
   WriteNodes(resource.nodes, "resource", "  ", out);
   for (const NewMount& mount : resource.mounts) WriteMount(mount, part());
   if (resource.env.empty()) return;
-  Lines env = part();
+  TableWriter env = part();
   env.Header("[resource.env]");
   for (const auto& [name, value] : resource.env) env.Raw(name, QuoteToml(value));
 }
 
 void WriteRefusal(const Refusal& refusal, std::string& out) {
-  Lines lines(out, "");
+  TableWriter lines(out, "");
   lines.Comments({"NOT CONVERTED: " + refusal.what});
   for (const Diagnostic& reason : refusal.reasons) {
     const bool has_line = reason.place.line > 0;
@@ -176,7 +157,7 @@ void AddOnce(std::string note, Notes& notes) {
 
 std::string WriteToml(const NewFile& file) {
   std::string out;
-  Lines(out, "").Comments(file.notes);
+  TableWriter(out, "").Comments(file.notes);
   for (const NewResource& resource : file.resources) {
     if (!out.empty()) out += "\n";
     WriteResource(resource, out);
@@ -186,7 +167,7 @@ std::string WriteToml(const NewFile& file) {
     WriteRefusal(refusal, out);
   }
   if (!file.end_notes.empty()) out += "\n";
-  Lines(out, "").Comments(file.end_notes);
+  TableWriter(out, "").Comments(file.end_notes);
   return out;
 }
 
