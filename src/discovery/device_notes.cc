@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/ascii.h"
 #include "base/format.h"
@@ -85,14 +86,28 @@ std::string WhyLinkCanMove(const DeviceNode& node, const ScanContext& scan) {
   return "";
 }
 
-std::string_view NodeValue(const DeviceNode& node, std::string_view variable) {
-  const auto value = std::ranges::find(node.values, variable, &NamedValues::value_type::first);
-  return value == node.values.end() ? std::string_view() : value->second;
+std::string_view NodeValue(const NamedValues& values, std::string_view variable) {
+  const auto value = std::ranges::find(values, variable, &NamedValues::value_type::first);
+  return value == values.end() ? std::string_view() : value->second;
+}
+
+/// Returns the values of the nodes of a device. A match without conditions has not read them.
+std::vector<NamedValues> ValuesOfNodes(const Device& device, ScanContext& scan) {
+  std::vector<NamedValues> values;
+  for (const DeviceNode& node : device.nodes) {
+    values.push_back(node.values);
+    if (!node.values.empty()) continue;
+    const auto syspath = scan.sysfs().OfNode(node.type, node.major, node.minor);
+    const auto ancestry =
+        syspath ? scan.ancestries().Of(*syspath) : tl::unexpected(syspath.error());
+    if (ancestry) values.back() = scan.ancestries().ValuesOf(*ancestry);
+  }
+  return values;
 }
 
 /// Returns that a group has nodes of several devices; empty if it does not. USB devices come first:
 /// the PCI slot of a USB device is that of its controller, and a card reader has several disks.
-std::string WhyGroupIsTooLarge(const Device& device, const std::string& group_by) {
+std::string WhyGroupIsTooLarge(const std::vector<NamedValues>& nodes, const std::string& group_by) {
   struct Kind {
     std::string_view variable, name;
     bool is_disk = false;
@@ -101,14 +116,13 @@ std::string WhyGroupIsTooLarge(const Device& device, const std::string& group_by
        {Kind{"usb_port", "USB devices"}, Kind{"pci_slot", "PCI cards"},
         Kind{"parent", "disks", true}}) {
     std::set<std::string_view> values;
-    for (const DeviceNode& node : device.nodes) {
-      const std::string_view value = NodeValue(node, variable);
-      if (!value.empty() && (!is_disk || NodeValue(node, "DEVTYPE") == "disk"))
-        values.insert(value);
+    for (const NamedValues& node : nodes) {
+      if (is_disk && NodeValue(node, "DEVTYPE") != "disk") continue;
+      if (const auto value = NodeValue(node, variable); !value.empty()) values.insert(value);
     }
     if (values.size() > 1) {
       return Format(
-          "its nodes belong to {} {} ({} and {}), because they have the same {}; "
+          "its nodes belong to {} {}, such as {} and {}, because they have the same {}; "
           "group_by = \"{}\" makes a device of each",
           values.size(), name, *values.begin(), *values.rbegin(), group_by, variable);
     }
@@ -124,8 +138,8 @@ class NoteFinder {
 
   void Look(Variables variables) {
     const MatchSpec& match = spec_.matches[variables.device->match];
-    if (!match.group_by.empty()) {
-      Add(variables, WhyGroupIsTooLarge(*variables.device, match.group_by));
+    if (!match.group_by.empty() && variables.device->nodes.size() > 1) {
+      Add(variables, WhyGroupIsTooLarge(ValuesOfNodes(*variables.device, scan_), match.group_by));
     }
     for (const DeviceNode& node : variables.device->nodes) {
       Add(variables, WhyLinkCanMove(node, scan_));

@@ -31,6 +31,26 @@ bool HasWildcard(const Glob& glob) {
   });
 }
 
+/// Returns a glob for each alternative if one of them is a name that can be misspelled; otherwise
+/// the glob.
+std::vector<Glob> GlobsIn(const Glob& glob) {
+  const auto is_name = [](const Glob::Components& alternative) {
+    return std::ranges::all_of(alternative, &Glob::Component::literal);
+  };
+  if (glob.alternatives().size() == 1 || std::ranges::none_of(glob.alternatives(), is_name)) {
+    return {glob};
+  }
+  std::vector<Glob> globs;
+  for (const Glob::Components& alternative : glob.alternatives()) {
+    std::string text;
+    for (const auto& [name, any_depth] : alternative) {
+      text += "/" + (any_depth ? "**" : name.literal() ? EscapedForGlob(name.text()) : name.text());
+    }
+    globs.push_back(Glob::Compile(text).value());
+  }
+  return globs;
+}
+
 /// Returns whether the glob begins no more narrowly than one of the match, so that it is a filter
 /// for what that finds.
 bool BeginsLike(const MatchSpec& match, const Glob& glob) {
@@ -51,7 +71,10 @@ bool BeginsLike(const MatchSpec& match, const Glob& glob) {
 Exclusion Exclusion::Of(const MatchSpec& match, ScanContext& scan) {
   Exclusion exclusion;
   scan.report().SetMuted(true);  // these directories are not searched for devices
-  for (const Glob& glob : match.exclude) {
+  std::vector<Glob> globs;
+  for (const Glob& glob : match.exclude)
+    std::ranges::move(GlobsIn(glob), std::back_inserter(globs));
+  for (const Glob& glob : globs) {
     const std::size_t index = exclusion.patterns_.size();
     const bool has_wildcard = HasWildcard(glob);
     Pattern& pattern = exclusion.patterns_.emplace_back(
@@ -94,11 +117,13 @@ std::optional<std::string> Exclusion::OfName(const std::string& path) {
   return "it is excluded by " + pattern->glob.text();
 }
 
-std::optional<Excluded> Exclusion::OfNode(const std::string& path, const std::string& real_path) {
+std::optional<Excluded> Exclusion::OfNode(const std::string& path, const std::string& real_path,
+                                          bool only_with_device) {
   std::optional<Excluded> excluded;
   const auto exclude = [&](Pattern& pattern, bool by_link, std::string why) {
-    pattern.is_used = true;
     const bool with_device = pattern.NamesDevice(by_link);
+    if (only_with_device && !with_device) return;
+    pattern.is_used = true;
     if (excluded && (excluded->with_device || !with_device)) return;
     excluded = {std::move(why), with_device};
   };

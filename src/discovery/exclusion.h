@@ -40,8 +40,10 @@ class Exclusion {
   bool empty() const { return patterns_.empty(); }
   /// Returns why the matched path is excluded, or nothing.
   std::optional<std::string> OfName(const std::string& path);
-  /// Returns why the node that `path` resolves to is excluded, and by which link, or nothing.
-  std::optional<Excluded> OfNode(const std::string& path, const std::string& real_path);
+  /// Returns why the node that `path` resolves to is excluded, and by which link, or nothing. With
+  /// `only_with_device`, globs that only leave out nodes do not apply.
+  std::optional<Excluded> OfNode(const std::string& path, const std::string& real_path,
+                                 bool only_with_device = false);
   /// Returns why a partition, the node `path` with the links that udev requested for it, excludes
   /// its disk, or nothing. A glob with a wildcard that begins no more narrowly than that of the
   /// match does not: with "/dev/disk/by-id/ata-*", the glob "/dev/disk/by-id/*-part*" only leaves
@@ -58,7 +60,8 @@ class Exclusion {
   /// Returns why a named node is excluded, and notes that its glob has excluded something.
   std::string Use(const Named& named);
 
-  /// Returns the globs that have excluded nothing.
+  /// Returns the globs that have excluded nothing. Of a glob such as "/dev/{sda,sdb}", each name is
+  /// a glob of its own.
   std::vector<std::string> Unused() const;
 
  private:

@@ -73,6 +73,11 @@ class ExcludedDevices {
         AddGroupOf(part, {"", &named});
       }
     }
+    // A glob for a hub is used also if others exclude all devices behind it.
+    for (const HostNode& node : scan.excluded_nodes()) {
+      if (by_syspath_.empty()) break;
+      WhyExcludedBelow(scan.sysfs().OfNode(node.type, node.major, node.minor).value_or(""));
+    }
   }
   bool empty() const { return groups_.empty() && by_syspath_.empty(); }
 
@@ -104,13 +109,15 @@ class ExcludedDevices {
     if (auto key = KeyOfGroup(match_, part)) groups_.emplace(*std::move(key), std::move(reason));
   }
   std::string WhyExcludedBelow(std::string syspath) const {
+    std::string why;
     while (syspath.size() > kSysDevices.size()) {
       syspath.resize(syspath.rfind('/'));
       const auto above = by_syspath_.find(syspath);
       if (above == by_syspath_.end()) continue;
-      return Format("it is part of {}", scan_.exclusion().Use(*above->second));
+      const std::string excluded = scan_.exclusion().Use(*above->second);
+      if (why.empty()) why = "it is part of " + excluded;
     }
-    return "";
+    return why;
   }
 
   const MatchSpec& match_;

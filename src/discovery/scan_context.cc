@@ -55,6 +55,7 @@ void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api)
   unreadable_before_ = unreadable_;
   report_.BeginMatch(match, index);
   excluded_.clear();
+  excluded_nodes_.clear();
   exclusion_ = match.exclude.empty() ? Exclusion() : Exclusion::Of(match, *this);
   if (UsesSysfs(match) || api == Api::kDra) WatchNearestExisting("/run/udev/data");
 }
@@ -64,7 +65,7 @@ void ScanContext::EndMatch() {
   for (std::string& glob : exclusion_.Unused()) {
     report_.AddPlace(
         {.place = glob,
-         .problem = glob + " excludes nothing: the match finds no device with that name now",
+         .problem = glob + " excludes nothing: no device that the match finds has it now",
          .is_exclude = true});
     unused_excludes_.push_back({match_index_, std::move(glob)});
   }
@@ -219,23 +220,27 @@ std::optional<Unselected> ScanContext::WhyUnselected(const DeviceAncestry& devic
   return why;
 }
 
-std::optional<Excluded> ScanContext::ExcludeNode(const std::string& path) {
+std::optional<Excluded> ScanContext::ExcludeNode(const std::string& path, bool only_with_device) {
   if (exclusion_.empty()) return std::nullopt;
   const auto node = host_.Resolve(path);
-  auto excluded = node ? WhyExcluded(path, *node) : exclusion_.OfNode(path, path);
+  auto excluded = node ? WhyExcluded(path, *node, only_with_device)
+                       : exclusion_.OfNode(path, path, only_with_device);
   if (excluded) report_.Drop(path, DropReason::kExcluded, excluded->why);
   return excluded;
 }
 
 /// Returns why the node that `path` resolves to is excluded.
-std::optional<Excluded> ScanContext::WhyExcluded(const std::string& path, const HostNode& node) {
+std::optional<Excluded> ScanContext::WhyExcluded(const std::string& path, const HostNode& node,
+                                                 bool only_with_device) {
   if (exclusion_.empty()) return std::nullopt;
-  auto excluded = exclusion_.OfNode(path, node.path);
-  if (excluded && excluded->with_device) return excluded;
+  auto excluded = exclusion_.OfNode(path, node.path, only_with_device);
   const bool is_device = node.type == FileType::kCharacter || node.type == FileType::kBlock;
-  auto why = is_device ? ExcludedByLinkOf({node.type, node.major, node.minor}) : std::nullopt;
-  if (!why && node.type == FileType::kBlock) why = ExcludedByPartitionOf(node);
-  if (why) return Excluded{*std::move(why), true};
+  if (is_device && !(excluded && excluded->with_device)) {
+    auto why = ExcludedByLinkOf({node.type, node.major, node.minor});
+    if (!why && node.type == FileType::kBlock) why = ExcludedByPartitionOf(node);
+    if (why) excluded = Excluded{*std::move(why), true};
+  }
+  if (excluded) excluded_nodes_.push_back(node);
   return excluded;
 }
 

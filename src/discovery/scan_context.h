@@ -90,8 +90,9 @@ class ScanContext {
   /// which `not` compared nothing.
   std::optional<Unselected> WhyUnselected(const DeviceAncestry& device);
 
-  /// Returns why `exclude` of the match excludes the node at `path`, if so, and reports it.
-  std::optional<Excluded> ExcludeNode(const std::string& path);
+  /// Returns why `exclude` of the match excludes the node at `path`, if so, and reports it. For a
+  /// node that the conditions leave out, set `only_with_device`: only its device matters.
+  std::optional<Excluded> ExcludeNode(const std::string& path, bool only_with_device = false);
   /// Returns what the path leads to. Watches the targets of the links on the way. `entry` is its
   /// directory entry, or null.
   Result<HostNode> Follow(const std::string& path, const HostEntry* entry);
@@ -138,6 +139,8 @@ class ScanContext {
   Exclusion& exclusion() { return exclusion_; }
   /// Parts of excluded devices of the match, if it has `group_by`, and why they are excluded.
   const std::vector<std::pair<Device, std::string>>& excluded() const { return excluded_; }
+  /// The nodes that `exclude` of the match excluded.
+  const std::vector<HostNode>& excluded_nodes() const { return excluded_nodes_; }
   std::vector<Rejection>& rejected() { return rejected_; }
   /// Directories whose changes may change the result; host paths without links.
   const std::set<std::string>& directories() const { return directories_; }
@@ -155,7 +158,8 @@ class ScanContext {
   void WatchNearestExisting(std::string directory);
   void WatchLinks(std::string path);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
-  std::optional<Excluded> WhyExcluded(const std::string& path, const HostNode& node);
+  std::optional<Excluded> WhyExcluded(const std::string& path, const HostNode& node,
+                                      bool only_with_device = false);
   std::optional<std::string> ExcludedByLinkOf(const DeviceNumber& number);
   std::optional<std::string> ExcludedByPartitionOf(const HostNode& node);
   bool IsGrouped() const { return !match_->group_by.empty(); }
@@ -175,6 +179,7 @@ class ScanContext {
   std::vector<UnusedExclude> unused_excludes_;
   std::vector<Candidate> candidates_;
   std::vector<std::pair<Device, std::string>> excluded_;
+  std::vector<HostNode> excluded_nodes_;
   std::vector<Rejection> rejected_;
   std::unordered_set<std::string> paths_;  ///< of all matches; the first that finds one keeps it
   std::unordered_set<std::string> taken_;  ///< syspaths

@@ -74,11 +74,13 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
                     TextOfPart(member->self(), device.self(), why)};
       }
     };
-    const auto node_excluded = node_path.empty() ? std::nullopt : scan.ExcludeNode(node_path);
+    auto unselected = scan.WhyUnselected(*member);
+    const auto node_excluded =
+        node_path.empty() ? std::nullopt : scan.ExcludeNode(node_path, unselected.has_value());
     if (node_excluded && node_excluded->with_device) {
       exclude(DropReason::kExcluded, node_excluded->why);
     }
-    if (auto unselected = scan.WhyUnselected(*member)) {
+    if (unselected) {
       if (unselected->is_negated) exclude(DropReason::kCondition, unselected->why);
       unfit.push_back({&member->self(), std::move(unselected->why)});
       continue;

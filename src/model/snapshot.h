@@ -88,9 +88,8 @@ struct DeviceNote {
 /// match does not find.
 struct UnusedExclude {
   static constexpr std::string_view kReason =
-      "it excludes nothing, because the match finds no device with that name on this node; check "
-      "its "
-      "spelling";
+      "it excludes nothing: no device that the match finds has it; check its spelling, and name a "
+      "node of a device that the match finds";
   std::size_t match = 0;  ///< the index of its match
   std::string glob;
 

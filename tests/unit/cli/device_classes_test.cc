@@ -222,6 +222,13 @@ TEST_F(DeviceClassesTest, YamlHasTheContentOfJson) {
   EXPECT_THAT(documents, testing::SizeIs(2));
 }
 
+TEST_F(DeviceClassesTest, CommentsQuoteNamesThatYamlReadsAsOtherTypes) {
+  Config("[[resource]]\nname = 'example.com/1e3'\napi = 'dra'\nmatch = [{ path = '/dev/x*' }]\n");
+  const std::string out = DeviceClasses().out;
+  EXPECT_THAT(out, HasSubstr("#     name: \"1e3\"\n"));
+  EXPECT_THAT(out, HasSubstr("resourceClaimTemplateName: \"1e3\"\n"));
+}
+
 TEST_F(DeviceClassesTest, PrintsNames) {
   Config(kTwoApis);
   EXPECT_EQ(DeviceClasses({"-o", "name"}).out,

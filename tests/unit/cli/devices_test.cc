@@ -154,11 +154,11 @@ match = [{ path = "/srv/cards/*", type = "file", exclude = ["/srv/cards/card1", 
   const Ran ran = Devices();
   EXPECT_EQ(ran.code, kOk);
   EXPECT_THAT(ran.out, HasSubstr("\n\nRESOURCE          EXCLUDE     REASON\n"
-                                 "example.com/card  /srv/sytem  it excludes nothing, because"));
+                                 "example.com/card  /srv/sytem  it excludes nothing: no device"));
   const Json json = Json::parse(Devices({"--output", "json"}).out);
   EXPECT_EQ(json["resources"][0]["unused_excludes"],
             Json::parse(R"([{"path": "/srv/sytem", "reason":
-                "it excludes nothing, because the match finds no device with that name on this node; check its spelling"
+                "it excludes nothing: no device that the match finds has it; check its spelling, and name a node of a device that the match finds"
             }])"));
 }
 

@@ -163,8 +163,8 @@ TEST_F(ExclusionTest, ReportNamesOnlyPatternsThatMatchNothing) {
     return texts;
   };
   EXPECT_THAT(problems("/dev/disk/by-id/nvme-OTHER"),
-              ElementsAre("/dev/disk/by-id/nvme-OTHER excludes nothing: the match finds no device "
-                          "with that name now"));
+              ElementsAre("/dev/disk/by-id/nvme-OTHER excludes nothing: no device that the match "
+                          "finds has it now"));
   EXPECT_THAT(problems("/dev/disk/by-id/nvme-*"), IsEmpty());
   EXPECT_THAT(problems("/dev/nvme0n1"), IsEmpty());
 }
@@ -255,6 +255,8 @@ TEST_F(ExclusionTest, ReportsGlobsThatExcludeNothing) {
   // These are names of one node.
   EXPECT_THAT(unused({"/dev/nvme0n1", "/dev/disk/by-id/nvme-SYSTEM", "/dev/nvme0*", "/**/nvme0n1"}),
               IsEmpty());
+  EXPECT_THAT(unused({"/dev/disk/by-id/{nvme-SYSTEM,nvme-SYSTEMS}", "/dev/{nvme1,nvme9}*"}),
+              ElementsAre("/dev/disk/by-id/nvme-SYSTEMS"));
   EXPECT_THAT(unused({"/**/nvme2*", "/**/other"}), ElementsAre("/**/other"));
 }
 

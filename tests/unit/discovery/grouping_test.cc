@@ -303,7 +303,7 @@ TEST_F(SysfsGroupingTest, WarnsOfAGroupOfSeveralCards) {
   const Discovery found = Find({"/dev/card*"}, "pcie_root");
   EXPECT_THAT(Sizes(found), ElementsAre(2));
   ASSERT_EQ(found.notes.size(), 1u);
-  EXPECT_THAT(found.notes[0].text, HasSubstr("2 PCI cards (0000:3b:00 and 0000:5e:00)"));
+  EXPECT_THAT(found.notes[0].text, HasSubstr("2 PCI cards, such as 0000:3b:00 and 0000:5e:00"));
   EXPECT_THAT(found.notes[0].text, HasSubstr("group_by = \"pci_slot\""));
 }
 
@@ -318,8 +318,11 @@ TEST_F(SysfsGroupingTest, WarnsOfAGroupOfSeveralDisks) {
   const Discovery found = Find({"/dev/sd*"}, "pci_slot");
   EXPECT_THAT(Sizes(found), ElementsAre(2));
   ASSERT_EQ(found.notes.size(), 1u);
-  EXPECT_THAT(found.notes[0].text, HasSubstr("2 disks (0:0:0:0 and 1:0:0:0)"));
+  EXPECT_THAT(found.notes[0].text, HasSubstr("2 disks, such as 0:0:0:0 and 1:0:0:0"));
   EXPECT_THAT(Find({"/dev/sd*"}, "parent").notes, IsEmpty());
+  const MatchSpec regex = Grouped(RegexMatch("/dev/(?P<kind>sd)."), "kind");
+  EXPECT_EQ(Discover(Resource({regex}), HostRoot(tree_.path()), "").notes.size(), 1u)
+      << "a match without conditions";
 }
 
 }  // namespace

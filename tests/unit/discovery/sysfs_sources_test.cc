@@ -514,9 +514,15 @@ TEST_F(SysfsSourcesTest, NodeThatTheConditionsLeaveOutExcludesItsDevice) {
   const Discovery found = Find(tty);
   EXPECT_THAT(Paths(found), ElementsAre("/dev/ttyUSB1"));
   EXPECT_THAT(found.unused_excludes, IsEmpty());
-  const Discovery none = Find(test::Without(tty, "/dev/ttyUSB7"));
-  ASSERT_EQ(none.unused_excludes.size(), 1u);
-  EXPECT_EQ(none.unused_excludes[0].glob, "/dev/ttyUSB7");
+  // A wildcard only leaves out nodes, and the conditions have left this one out.
+  MatchSpec wildcard = Usb(0x0403, 0x6001);
+  wildcard.conditions.udev = Subsystem("tty");
+  for (const char* unused : {"/dev/ttyUSB7", "/dev/bus/usb/*/004"}) {
+    const Discovery none = Find(test::Without(wildcard, unused));
+    EXPECT_THAT(Paths(none), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
+    ASSERT_EQ(none.unused_excludes.size(), 1u);
+    EXPECT_EQ(none.unused_excludes[0].glob, unused);
+  }
 }
 
 TEST_F(SysfsSourcesTest, ExcludedDeviceExcludesThoseBelowIt) {
@@ -529,6 +535,11 @@ TEST_F(SysfsSourcesTest, ExcludedDeviceExcludesThoseBelowIt) {
     EXPECT_THAT(behind_hub.devices, IsEmpty());
     EXPECT_THAT(behind_hub.unused_excludes, IsEmpty());
     EXPECT_THAT(Find(test::Without(match, adapter)).devices, testing::SizeIs(1));
+    for (const char* child : {"/dev/ttyUSB[01]", "/dev/ttyUSB0", "/dev/bus/usb/001/004"}) {
+      const Discovery both = Find(test::Without(test::Without(match, hub), child));
+      EXPECT_THAT(both.devices, IsEmpty());
+      EXPECT_THAT(both.unused_excludes, IsEmpty()) << child;
+    }
     EXPECT_THAT(Find(test::Without(match, "/dev/dri/card0")).devices, testing::SizeIs(2));
     EXPECT_THAT(Find(test::Without(match, "/dev/dri/card0")).unused_excludes, testing::SizeIs(1));
   }
