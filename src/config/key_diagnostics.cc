@@ -200,6 +200,7 @@ std::string HintOnUdevKey(std::string_view key, std::span<const KeyInfo> keys) {
     return Format("a udev property is written properties = {{ {} = \"…\" }}", key);
   }
   const std::string elsewhere = WhereItBelongs(key, kUdev);
+  if (IsMisplaced(*FindKey(keys, "attributes"), key)) return elsewhere;
   return Format("{}{}a sysfs attribute is written attributes = {{ {} = \"…\" }}", elsewhere,
                 elsewhere.empty() ? "" : "; ", key);
 }
@@ -248,6 +249,15 @@ constexpr ForeignKeys kForeignKeys[] = {
     {kNot, "subsystem", "write not = { udev = { subsystem = \"…\" } }"},
     {kNot, "path regex glob device devices paths node",
      "write exclude = \"/dev/…\" in [[resource.match]]"},
+    {kNot, "properties", "write not = { udev = { properties = { NAME = \"…\" } } }"},
+    {kNot, "attributes", "write not = { udev = { attributes = { NAME = \"…\" } } }"},
+    {kUdev, "usb_serial", "write serial = \"…\" and usb = \"*:*\" next to udev"},
+    {kUdev, "port", "write usb_port = \"1-2\" next to udev"},
+    {kUdev, "usb_vendor usb_product usb_id vendor_id product_id vid pid id_vendor id_product",
+     "write usb = \"0403:6001\" next to udev, or properties = { ID_VENDOR_ID = \"0403\" }"},
+    {kUdev, "id_bus id_model id_model_id id_path id_serial id_serial_short",
+     "write the name of a property in upper case: properties = { ID_SERIAL = \"…\" }"},
+    {kUdev, "devtype", "write properties = { DEVTYPE = \"…\" }"},
     // Keys of udev rules.
     {kUdev, "ATTR ATTRS", "write attributes = { NAME = \"…\" }"},
     {kUdev, "ENV", "write properties = { NAME = \"…\" }"},

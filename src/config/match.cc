@@ -22,7 +22,7 @@ namespace {
 std::optional<Source> CompilePathSource(const Section& section, PatternBudget& budget,
                                         Reporter& reporter) {
   const std::vector<Text> patterns = section.GetTexts("path");
-  auto globs = CompileGlobs(patterns, budget, reporter);
+  auto globs = CompileGlobs(patterns, GlobKind::kSource, budget, reporter);
   if (!globs || !CheckBeginnings(*globs, patterns, reporter)) return std::nullopt;
   return PathSource{std::move(*globs)};
 }
@@ -162,7 +162,8 @@ std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& bud
   MatchSpec match;
   match.display.text = TomlText(section.table());
   const auto globs = [&](std::string_view key) {
-    return CompileGlobs(section.GetTexts(key), budget, reporter).value_or(std::vector<Glob>());
+    return CompileGlobs(section.GetTexts(key), GlobKind::kPath, budget, reporter)
+        .value_or(std::vector<Glob>());
   };
   match.exclude = globs("exclude");
   section.Read("exclude_required", match.exclude_required);
