@@ -367,8 +367,8 @@ std::optional<ForeignInRegex> FindForeignInRegex(std::string_view regex, bool is
         "write (a|b) for a or b, and [0-3] for the numbers 0 to 3"};
   }
   const auto star = regex.find('*');
-  if (star == kNone || star == 0 || IsDigit(regex[star - 1]))
-    return std::nullopt;  // 0* is any number of zeros
+  // 0* is any number of zeros.
+  if (star == kNone || star == 0 || IsDigit(regex[star - 1])) return std::nullopt;
   const bool has_more = regex.find_first_of("\\+?()[]{}|^$") != kNone || regex.find(".*") != kNone;
   if (has_more) return std::nullopt;
   return ForeignInRegex{

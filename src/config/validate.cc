@@ -339,7 +339,8 @@ void CheckDuplicates(std::span<const Section> resources, const std::vector<Resou
   std::map<std::string_view, std::vector<Entry>> known;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const Text* name = resources[i].GetText("name");
-    if (name == nullptr) continue;
+    const bool is_cut = resources[i].table().is_cut && !resources[i].Has("on_nodes");
+    if (name == nullptr || is_cut) continue;
     if (specs[i].on_nodes.Texts().size() < resources[i].GetTexts("on_nodes").size()) continue;
     const bool is_here = !node.empty() && specs[i].on_nodes.Matches(node);
     auto& others = known[name->value];
