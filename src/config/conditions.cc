@@ -25,20 +25,23 @@ bool ParseHardwareNumber(std::string_view text, Number& out) {
   return text.size() == 4 && out.has_value();
 }
 
-std::optional<HardwareId> ParseId(std::string_view text, std::string_view key,
-                                  const SourceLocation& place, Reporter& reporter) {
+std::optional<HardwareId> ParseId(const Text& pattern, std::string_view text, std::string_view key,
+                                  Reporter& reporter) {
   const auto colon = text.find(':');
   HardwareId id;
   if (colon != std::string::npos && ParseHardwareNumber(text.substr(0, colon), id.vendor) &&
       ParseHardwareNumber(text.substr(colon + 1), id.product)) {
     return id;
   }
-  reporter.Report(Code::kBadValue, place,
+  const std::string foreign = HintOnForeignPart(pattern.value);
+  reporter.Report(Code::kBadValue, pattern.place,
                   Format("\"{}\" is not a pair of IDs as shown by ls{}", text.substr(0, 100), key),
-                  key == "usb" ? "write vendor:product with four hexadecimal digits each, or * for "
-                                 "any: \"0403:6001\", \"0403:*\""
-                               : "write vendor:device with four hexadecimal digits each, or * for "
-                                 "any: \"10ee:5000\", \"10ee:*\"");
+                  !foreign.empty() ? foreign
+                  : key == "usb"
+                      ? "write vendor:product with four hexadecimal digits each, or * for "
+                        "any: \"0403:6001\", \"0403:*\""
+                      : "write vendor:device with four hexadecimal digits each, or * for "
+                        "any: \"10ee:5000\", \"10ee:*\"");
   return std::nullopt;
 }
 
@@ -97,10 +100,10 @@ bool CheckName(const Text& text, const NamePattern& pattern, const SysfsName& ki
                Reporter& reporter) {
   if (kind.can_match(pattern.text())) return true;
   const std::string near = kind.valid_in(pattern.text());
-  const std::string_view foreign = HintOnForeignPart(text.value);
+  const std::string foreign = HintOnForeignPart(text.value);
   reporter.Report(Code::kBadPattern, text.place,
                   Format("\"{}\" is not {}", text.value.substr(0, 100), kind.what),
-                  !foreign.empty()       ? std::string(foreign)
+                  !foreign.empty()       ? foreign
                   : kind.can_match(near) ? Format("write \"{}\"", near)
                                          : std::string(kind.hint));
   return false;
@@ -135,7 +138,7 @@ std::optional<std::vector<HardwareId>> CompileIds(const Section& section, std::s
     const auto alternatives = CompileNamePatterns(text, budget, reporter);
     if (!alternatives) return std::nullopt;
     for (const NamePattern& alternative : *alternatives) {
-      const auto id = ParseId(alternative.text(), key, text.place, reporter);
+      const auto id = ParseId(text, alternative.text(), key, reporter);
       if (id) ids.push_back(*id);
       are_valid = are_valid && id;
     }

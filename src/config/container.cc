@@ -255,7 +255,7 @@ void ContainerCompiler::Mounts() {
   for (const Section& section : resource_.GetSections("mount")) {
     const Text* host_path = section.GetText("host_path");
     const Text* container_path = section.GetText("container_path");
-    const bool is_same = container_path == nullptr;
+    const bool is_same = container_path == nullptr && !section.is_broken();
     const auto host = Path(host_path, is_same ? ProblemWithMountTarget : ProblemWithPath);
     const auto container = is_same ? host : Path(container_path, ProblemWithMountTarget);
     if (!host || !container) continue;

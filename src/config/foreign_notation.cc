@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "config/toml_text.h"
 
 namespace patchbay {
 namespace {
@@ -67,41 +68,118 @@ void ReportNotReplaced(const Text& text, std::size_t offset, std::string_view va
 using Condition = bool (*)(std::string_view before, std::string_view rest, GlobKind kind);
 
 bool Always(std::string_view, std::string_view, GlobKind) { return true; }
-bool InPath(std::string_view, std::string_view, GlobKind kind) { return kind == GlobKind::kPath; }
+bool InPath(std::string_view, std::string_view, GlobKind kind) {
+  return kind == GlobKind::kSource || kind == GlobKind::kPath;
+}
 bool AtBegin(std::string_view before, std::string_view, GlobKind) { return before.empty(); }
 bool AtEnd(std::string_view, std::string_view rest, GlobKind) { return rest.size() == 1; }
 
-/// A dot before a wildcard is usual in most names, but not behind one of these, or behind a word at
-/// the beginning of a text.
-bool BehindWord(std::string_view before, std::string_view, GlobKind kind) {
+/// Returns a name without the digits, and the wildcards that can be digits, at its end.
+std::string_view WithoutNumber(std::string_view name) {
+  constexpr auto kNone = std::string_view::npos;
+  while (!name.empty()) {
+    const auto open = name.back() == ']' ? name.rfind('[') : kNone;
+    if (open != kNone && std::ranges::none_of(name.substr(open), IsLetter)) {
+      name = name.substr(0, open);
+    } else if (IsDigit(name.back()) || name.back() == '*' || name.back() == '?') {
+      name.remove_suffix(1);
+    } else {
+      break;
+    }
+  }
+  return name;
+}
+
+/// Names in /dev have a dot behind a number, as in links of by-path, or behind one of a few words.
+/// Even behind a number it is unlikely if there is no other dot or colon, or if the name never has
+/// one; `exclude` is not given the benefit of the doubt, because it would exclude nothing.
+bool IsUnlikelyDot(std::string_view path, GlobKind kind) {
+  constexpr std::string_view kNamesWithDots[] = {
+      "afu", "dax",      "dfl-fme",   "dfl-port",  "intel-fpga-fme", "intel-fpga-port",
+      "wq",  "nvme-eui", "nvme-nvme", "nvme-uuid", "pmem",           "spidev"};
   constexpr std::string_view kNumberedNames[] = {
-      "card", "controlC", "event",  "hidraw", "loop", "media",  "nvme", "renderD",
-      "sd",   "spidev",   "ttyACM", "ttyAMA", "ttyS", "ttyUSB", "video"};
-  if (kind == GlobKind::kPath) return std::ranges::count(kNumberedNames, BaseName(before)) > 0;
-  return kind == GlobKind::kText && !before.empty() &&
+      "card",    "controlC", "event",  "hidraw", "loop", "media",  "nvme",
+      "renderD", "sd",       "ttyACM", "ttyAMA", "ttyS", "ttyUSB", "video"};
+  if (!path.starts_with("/dev/") || path.starts_with("/dev/shm/")) return false;
+  const std::string_view name = BaseName(path);
+  const std::string_view word = WithoutNumber(name);
+  if (name.ends_with('*') || std::ranges::count(kNamesWithDots, word) > 0) return false;
+  if (word.size() == name.size()) return true;
+  if (name.find_first_of(".:") != std::string_view::npos) return false;
+  return kind == GlobKind::kPath || std::ranges::count(kNumberedNames, word) > 0;
+}
+
+/// In a text, a dot before a wildcard is unlikely behind a word at the beginning.
+bool BehindWord(std::string_view before, std::string_view rest, GlobKind kind) {
+  if (InPath(before, rest, kind)) return IsUnlikelyDot(before, kind);
+  return kind == GlobKind::kText &&
          std::ranges::all_of(before, [](char c) { return IsNameStart(c) || c == ' '; });
 }
 
 /// Braces can contain paths with commas between them.
-bool OutsideBraces(std::string_view before, std::string_view, GlobKind kind) {
-  return kind == GlobKind::kPath &&
+bool OutsideBraces(std::string_view before, std::string_view rest, GlobKind kind) {
+  return InPath(before, rest, kind) &&
          std::ranges::count(before, '{') == std::ranges::count(before, '}');
 }
 
-/// {0..15}
-bool IsRange(std::string_view, std::string_view rest, GlobKind) {
-  const std::string_view body = rest.substr(0, rest.find('}'));
-  return body.find("..") != std::string_view::npos && body.find(',') == std::string_view::npos;
+/// Returns the text between the first character and the next `end`.
+std::string_view BodyOf(std::string_view rest, char end) {
+  return rest.substr(1, rest.find(end, 1) - 1);
+}
+
+/// {name}
+bool IsOneText(std::string_view, std::string_view rest, GlobKind) {
+  return BodyOf(rest, '}').find_first_of("{,") == std::string_view::npos;
+}
+
+/// {0..15}, {0-15} and {a-b}
+bool IsRange(std::string_view before, std::string_view rest, GlobKind kind) {
+  if (!IsOneText(before, rest, kind)) return false;
+  const std::string_view body = BodyOf(rest, '}');
+  const bool has_numbers = body.find_first_not_of("0123456789-") == std::string_view::npos;
+  return body.find("..") != std::string_view::npos ||
+         (std::ranges::count(body, '-') == 1 &&
+          (has_numbers || (body.size() == 3 && body[1] == '-')));
 }
 
 /// [0-15]
 bool HasNumber(std::string_view, std::string_view rest, GlobKind) {
-  const std::string_view body = rest.substr(1, rest.find(']') - 1);
+  const std::string_view body = BodyOf(rest, ']');
   return body.size() > 3 && body.find_first_not_of("0123456789-") == std::string_view::npos &&
          std::ranges::count(body, '-') == 1 && IsDigit(body.front()) && IsDigit(body.back());
 }
 
-/// A part of a pattern that has a meaning elsewhere, and what to write instead.
+/// [9-0]
+bool HasEmptyRange(std::string_view, std::string_view rest, GlobKind) {
+  const std::string_view body = BodyOf(rest, ']');
+  for (std::size_t i = 0; i + 2 < body.size(); ++i) {
+    if (body[i + 1] != '-') continue;
+    if (body[i] > body[i + 2]) return true;
+    i += 2;
+  }
+  return false;
+}
+
+/// [1|2]
+bool HasBar(std::string_view, std::string_view rest, GlobKind) {
+  const std::string_view body = BodyOf(rest, ']');
+  return body.size() > 1 && body.find('|') != std::string_view::npos;
+}
+
+/// \x20, as udev writes a blank. In a glob this is the text x20.
+bool IsHex(std::string_view, std::string_view rest, GlobKind) {
+  constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
+  return rest.size() >= 4 && kHexDigits.find(rest[2]) != std::string_view::npos &&
+         kHexDigits.find(rest[3]) != std::string_view::npos;
+}
+
+/// :rw at the end of a path
+bool IsPermissions(std::string_view before, std::string_view rest, GlobKind kind) {
+  return InPath(before, rest, kind) && rest.size() > 1 &&
+         rest.find_first_not_of("rwmo", 1) == std::string_view::npos;
+}
+
+/// A part of a pattern that has a meaning elsewhere or none, and what to write instead.
 struct ForeignPart {
   std::string_view text;
   Condition is_foreign;
@@ -112,10 +190,12 @@ constexpr std::string_view kIsRegex = "is syntax of regular expressions, and thi
 constexpr std::string_view kForDigits = "write [0-9] for a digit, and [0-9]* for a number";
 constexpr std::string_view kForAnyText = "write * for any text";
 constexpr std::string_view kForNumbers =
-    "write [0-3] for the numbers 0 to 3, and {[0-9],1[0-5]} for 0 to 15";
+    "write [0-3] for the numbers 0 to 3, {[0-9],1[0-5]} for 0 to 15, and [a-c] for letters";
 constexpr std::string_view kNoSeparator = "does not separate paths";
 constexpr std::string_view kForPaths = "write a list: [\"/dev/…\", \"/dev/…\"]";
 constexpr ForeignPart kForeignParts[] = {
+    {"\\x", IsHex, "is read without the backslash, which escapes the next character",
+     "a backslash of the name needs another one"},
     {"\\d", Always, kIsRegex, kForDigits},
     {"\\w", Always, kIsRegex, kForAnyText},
     {"\\s", Always, kIsRegex, "write ? for one character"},
@@ -126,11 +206,23 @@ constexpr ForeignPart kForeignParts[] = {
     {".*", BehindWord, kIsRegex, kForAnyText},
     {"^", AtBegin, kIsRegex, "remove ^: a glob matches the whole text"},
     {"$", AtEnd, kIsRegex, "remove $: a glob matches the whole text; \\$ is the character"},
+    {"!", AtBegin, "does not negate a pattern",
+     "remove the !: a condition selects devices, and one in not = { … } of the match excludes "
+     "them"},
     {"{", IsRange, "is a range of a shell, and here only a text", kForNumbers, '}'},
+    {"{", IsOneText, "is only the text between the braces",
+     "a pattern has no variables: write * or ?; a list is {a,b}, and \\{ the character", '}'},
     {"[", HasNumber, "matches only one character", kForNumbers, ']'},
+    {"[", HasEmptyRange, "has a range that matches nothing", "write the smaller character first",
+     ']'},
+    {"[", HasBar, "matches only one character, which can be the bar",
+     "write [12] for 1 or 2, and {a,b} for longer texts", ']'},
+    {":", IsPermissions, "does not set permissions",
+     "write [[resource.device_node]] and below it permissions = \"rw\""},
     {":/", InPath, "does not separate the paths of host and container",
      "write [[resource.device_node]] and below it container_path = \"/dev/…\""},
     {",/", OutsideBraces, kNoSeparator, kForPaths},
+    {";/", OutsideBraces, kNoSeparator, kForPaths},
     {" /", OutsideBraces, kNoSeparator, kForPaths},
 };
 
@@ -151,6 +243,18 @@ const ForeignPart* FindForeignPart(std::string_view glob, GlobKind kind, std::si
     }
   }
   return nullptr;
+}
+
+/// Returns a pattern with a second backslash in each \x20, as a TOML string.
+std::string WithBackslashes(std::string_view pattern) {
+  std::string text;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    text += pattern[i];
+    if (pattern[i] != '\\' || i + 1 == pattern.size()) continue;
+    const bool is_hex = pattern[i + 1] == 'x' && IsHex("", pattern.substr(i), GlobKind::kText);
+    text += is_hex ? '\\' : pattern[++i];
+  }
+  return QuoteToml(text);
 }
 
 }  // namespace
@@ -191,8 +295,7 @@ void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& repor
 }
 
 void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter) {
-  const bool is_path = kind == GlobKind::kPath;
-  if (const auto found = is_path ? FindDollar(glob.value) : std::nullopt) {
+  if (const auto found = InPath("", "", kind) ? FindDollar(glob.value) : std::nullopt) {
     return ReportNotReplaced(glob, found->offset, Format("${}", found->name),
                              "a pattern has no variables; use * or ?", reporter);
   }
@@ -200,42 +303,78 @@ void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter) {
   const ForeignPart* part = FindForeignPart(glob.value, kind, at);
   if (part == nullptr) return;
   const std::string_view rest = std::string_view(glob.value).substr(at);
-  const auto size = part->end == 0 ? part->text.size() : rest.find(part->end) + 1;
-  reporter.Report(Code::kForeignNotation, glob.At(at),
-                  Format("\"{}\" {}", Truncate(rest.substr(0, size), 100), part->problem),
-                  Format("{}{}", part->hint,
-                         is_path && part->problem == kIsRegex
-                             ? "; or write a regex instead of a path: regex = '…'"
-                             : ""));
+  const auto size = part->is_foreign == IsHex ? 4
+                    : part->end == 0          ? part->text.size()
+                                              : rest.find(part->end) + 1;
+  std::string hint(part->hint);
+  if (part->is_foreign == IsHex) {
+    hint += ": " + Truncate(WithBackslashes(glob.value), 200);
+  } else if (kind == GlobKind::kSource && part->problem == kIsRegex) {
+    hint += "; or write a regex instead of a path: regex = '…'";
+  }
+  reporter.Report(
+      part->is_foreign == HasEmptyRange ? Code::kBadPattern : Code::kForeignNotation, glob.At(at),
+      Format("\"{}\" {}", Truncate(rest.substr(0, size), 100), part->problem), std::move(hint));
 }
 
-std::string_view HintOnForeignPart(std::string_view pattern) {
+std::string HintOnForeignPart(std::string_view pattern) {
   std::size_t at = 0;
-  const ForeignPart* part = FindForeignPart(pattern, GlobKind::kDotted, at);
-  return part == nullptr ? "" : part->hint;
+  if (const ForeignPart* part = FindForeignPart(pattern, GlobKind::kDotted, at)) {
+    return std::string(part->hint);
+  }
+  const bool is_list = pattern.size() <= 100 && pattern.find('{') == std::string_view::npos &&
+                       pattern.find_first_of(",;") != std::string_view::npos;
+  if (!is_list) return "";
+  std::string items;
+  while (!pattern.empty()) {
+    const std::string_view item = pattern.substr(0, pattern.find_first_of(",;"));
+    pattern.remove_prefix(std::min(item.size() + 1, pattern.size()));
+    const auto first = item.find_first_not_of(' ');
+    if (first == std::string_view::npos) continue;
+    items += (items.empty() ? "" : ", ") + QuoteToml(std::string(item.substr(first)));
+  }
+  return Format("write a list: [{}]", items);
 }
 
-std::optional<GlobInRegex> FindGlobInRegex(std::string_view regex) {
+std::optional<ForeignInRegex> FindForeignInRegex(std::string_view regex, bool is_path) {
   constexpr auto kNone = std::string_view::npos;
+  for (std::size_t at = 0; at < regex.size(); ++at) {
+    const std::string_view rest = regex.substr(at);
+    if (rest.starts_with('[') && HasNumber("", rest, GlobKind::kText)) {
+      return ForeignInRegex{at, Format("\"[{}]\" matches only one character", BodyOf(rest, ']')),
+                            "write [0-3] for the numbers 0 to 3, and ([0-9]|1[0-5]) for 0 to 15"};
+    }
+    if (rest.starts_with("\\x") && is_path && IsHex("", rest, GlobKind::kText)) {
+      return ForeignInRegex{
+          at,
+          Format("\"{}\" is a character of regular expressions, and udev "
+                 "writes it with a backslash",
+                 rest.substr(0, 4)),
+          "a backslash of the name needs another one: " + Truncate(WithBackslashes(regex), 200)};
+    }
+    if (rest.starts_with('\\')) ++at;
+  }
   for (auto at = regex.find('{'); at != kNone; at = regex.find('{', at + 1)) {
     const std::string_view part = regex.substr(at, regex.find('}', at) - at + 1);
     const bool is_list = part.find(',') != kNone || part.find("..") != kNone;
     // {2,3} repeats what is before it, and \x{…} and \p{…} have no comma.
-    if (!is_list || part.find_first_not_of("0123456789,{}") == kNone || regex[at - 1] == '\\') {
+    if (!is_list || part.find_first_not_of("0123456789,{}") == kNone ||
+        (at > 0 && regex[at - 1] == '\\')) {
       continue;
     }
-    return GlobInRegex{at,
-                       Format("\"{}\" is only a text in a regular expression", Truncate(part, 100)),
-                       "write (a|b) for a or b, and [0-3] for the numbers 0 to 3"};
+    return ForeignInRegex{
+        at, Format("\"{}\" is only a text in a regular expression", Truncate(part, 100)),
+        "write (a|b) for a or b, and [0-3] for the numbers 0 to 3"};
   }
   const auto star = regex.find('*');
-  if (star == kNone || IsDigit(regex[star - 1])) return std::nullopt;  // 0* is any number of zeros
+  // 0* is any number of zeros.
+  if (star == kNone || star == 0 || IsDigit(regex[star - 1])) return std::nullopt;
   const bool has_more = regex.find_first_of("\\+?()[]{}|^$") != kNone || regex.find(".*") != kNone;
   if (has_more) return std::nullopt;
-  return GlobInRegex{star, "in a regular expression, \"*\" repeats the character before it",
-                     Format("write the glob as path = \"{}\"; in a regular expression, any text "
-                            "is .*",
-                            Truncate(regex, 100))};
+  return ForeignInRegex{
+      star, "in a regular expression, \"*\" repeats the character before it",
+      (is_path ? Format("write the glob as path = \"{}\"; ", Truncate(regex, 100)) : "") +
+          "in a regular expression, any text is .*"};
 }
 
 std::string_view HintOnForeignGroup(std::string_view text) {

@@ -21,23 +21,25 @@ void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporte
 /// and of udev: $NAME, ${name} and $(NAME).
 void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter);
 
-/// A pattern for paths, for text from a device, or for names in which dots are usual.
-enum class GlobKind { kPath, kText, kDotted };
+/// A pattern for the paths that are the source of a match, for other paths, for text from a device,
+/// or for names in which dots are usual.
+enum class GlobKind { kSource, kPath, kText, kDotted };
 
 /// Reports the first part of a valid glob that is syntax of regular expressions or of a shell, or
 /// several paths.
 void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter);
 
-/// Returns the hint of that report for a name in which dots are usual, or "".
-std::string_view HintOnForeignPart(std::string_view pattern);
+/// Returns the hint of that report for a name in which dots are usual, also for several names with
+/// commas between them, or "".
+std::string HintOnForeignPart(std::string_view pattern);
 
-struct GlobInRegex {
+struct ForeignInRegex {
   std::size_t offset;
   std::string problem, hint;
 };
-/// Returns the alternatives of a glob in a regular expression that begins with "/", or its * if
-/// there is no other syntax.
-std::optional<GlobInRegex> FindGlobInRegex(std::string_view regex);
+/// Returns the first part of a valid regular expression that is probably of a glob, or of a range
+/// of numbers, or in a path of udev.
+std::optional<ForeignInRegex> FindForeignInRegex(std::string_view regex, bool is_path);
 
 /// Returns the hint on a group at the beginning of the text that RE2 does not have, or "".
 std::string_view HintOnForeignGroup(std::string_view text);

@@ -4,10 +4,12 @@
 
 #include "config/health.h"
 
+#include "base/escape.h"
 #include "base/format.h"
 #include "config/argv.h"
 #include "config/duration.h"
 #include "config/foreign_notation.h"
+#include "config/toml_text.h"
 #include "model/template_shape.h"
 #include "model/validators.h"
 
@@ -46,6 +48,11 @@ std::optional<ProbeKind> CompileFileProbe(const Section& section, const Scope& s
                     "use an absolute path, as in /sys/class/net/{INTERFACE}/operstate");
   }
   if (const Text* equals = section.GetText("equals")) {
+    if (const auto bar = equals->value.find('|'); bar != std::string::npos) {
+      reporter.Report(Code::kForeignNotation, equals->At(bar),
+                      "\"|\" is only a character of the expected content",
+                      Format("write matches = {}", Truncate(QuoteToml(equals->value), 100)));
+    }
     return FileProbe{std::move(*path), equals->value};
   }
   const Text* matches = section.GetText("matches");

@@ -200,6 +200,7 @@ std::string HintOnUdevKey(std::string_view key, std::span<const KeyInfo> keys) {
     return Format("a udev property is written properties = {{ {} = \"…\" }}", key);
   }
   const std::string elsewhere = WhereItBelongs(key, kUdev);
+  if (IsMisplaced(*FindKey(keys, "attributes"), key)) return elsewhere;
   return Format("{}{}a sysfs attribute is written attributes = {{ {} = \"…\" }}", elsewhere,
                 elsewhere.empty() ? "" : "; ", key);
 }
@@ -216,7 +217,11 @@ constexpr std::string_view kByNode =
 constexpr ForeignKeys kForeignKeys[] = {
     {"daemon", "interval", "write rescan = \"60s\""},
     {"daemon", "port", "write listen = \"[::]:9478\""},
+    {"daemon", "path", "write host_root, kubelet_dir or cdi_dir = \"/…\""},
     {"resource", "mountPath", kByNode},
+    {"resource", "node",
+     "write on_nodes = [\"rack-*\"] for nodes of the cluster, or [[resource.device_node]] for the "
+     "device nodes of containers"},
     {"resource", "device devices paths glob groups",
      "write [[resource.match]] and below it path = \"/dev/…\""},
     {"resource", "count nummaxdevices shared",
@@ -230,6 +235,13 @@ constexpr ForeignKeys kForeignKeys[] = {
     {"resource.device_node resource.mount", "target destination dst",
      "write container_path = \"/…\""},
     {"resource.health", "interval", "write period = \"30s\""},
+    {"resource.health", "path", "write file = \"/…\""},
+    {"resource.health", "regex", "write matches = '…'"},
+    {"resource.hooks resource.hooks.pre_start resource.hooks.allocate resource.hooks.release",
+     "path",
+     "write command = [\"/usr/local/bin/card-reset\", \"{path}\"] below the header of a hook, as "
+     "in "
+     "[resource.hooks.pre_start]"},
     {kMatchAndNot,
      "vendor vendor_id idVendor vid usb_vendor pci_vendor product product_id idProduct pid "
      "usb_product pci_device pci_id usb_id",
@@ -248,6 +260,15 @@ constexpr ForeignKeys kForeignKeys[] = {
     {kNot, "subsystem", "write not = { udev = { subsystem = \"…\" } }"},
     {kNot, "path regex glob device devices paths node",
      "write exclude = \"/dev/…\" in [[resource.match]]"},
+    {kNot, "properties", "write not = { udev = { properties = { NAME = \"…\" } } }"},
+    {kNot, "attributes", "write not = { udev = { attributes = { NAME = \"…\" } } }"},
+    {kUdev, "usb_serial", "write serial = \"…\" and usb = \"*:*\" next to udev"},
+    {kUdev, "port", "write usb_port = \"1-2\" next to udev"},
+    {kUdev, "usb_vendor usb_product usb_id vendor_id product_id vid pid id_vendor id_product",
+     "write usb = \"0403:6001\" next to udev, or properties = { ID_VENDOR_ID = \"0403\" }"},
+    {kUdev, "id_bus id_model id_model_id id_path id_serial id_serial_short",
+     "write the name of a property in upper case: properties = { ID_SERIAL = \"…\" }"},
+    {kUdev, "devtype", "write properties = { DEVTYPE = \"…\" }"},
     // Keys of udev rules.
     {kUdev, "ATTR ATTRS", "write attributes = { NAME = \"…\" }"},
     {kUdev, "ENV", "write properties = { NAME = \"…\" }"},
@@ -328,13 +349,16 @@ void ReportMisplaced(const KeyInfo& table, const Text& name, Reporter& reporter)
   const auto keys = NearestKeys(name.value, table.section);
   const std::string sections = TitlesOf(keys);
   const std::string title = Format("[{}.{}]", table.section, table.name);
-  const bool is_upper_case = table.name == "env" || table.name == "properties";
+  const bool has_upper_case = table.name == "env" || table.name == "properties";
+  const bool has_domains = table.section == "resource" && !has_upper_case;
   reporter.Report(
       Code::kUnknownKey, name.place,
       Format("\"{}\" in {} is a key of {}", name.value, title, sections),
       Format("it belongs to {}; move it {}{}", sections,
              keys.front()->section == table.section ? "above the table " + title : "there",
-             is_upper_case ? ", or write the name in upper case" : ""));
+             has_upper_case ? ", or write the name in upper case"
+             : has_domains  ? Format(", or write \"example.com/{}\"", name.value)
+                            : ""));
 }
 
 std::string_view ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInfo> keys,

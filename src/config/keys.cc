@@ -68,13 +68,13 @@ constexpr KeyInfo HookCommand(std::string_view section) {
               .non_empty = true});
 }
 
-/// Names of keys that are also plausible names of attributes, in sysfs or in a ResourceSlice. The
-/// tables of environment variables, udev properties and annotations need no such list: their names
-/// are in upper case, or have a domain.
+/// Names of keys that are also plausible names of attributes, in sysfs or in a ResourceSlice, and
+/// of the latter only. The tables of environment variables, udev properties and annotations need no
+/// such list: their names are in upper case, or have a domain.
 constexpr std::string_view kNamesOfAttributes[] = {
-    "command", "count",     "description", "driver",      "health", "id",
-    "name",    "path",      "pci",         "pci_address", "period", "serial",
-    "server",  "subsystem", "timeout",     "type",        "usb",    "usb_port"};
+    "command", "count",  "description", "driver", "health",    "id",      "name",
+    "path",    "period", "serial",      "server", "subsystem", "timeout", "type"};
+constexpr std::string_view kNamesInSlices[] = {"pci", "pci_address", "usb", "usb_port"};
 
 constexpr KeyInfo kKeys[] = {
     Key("", "daemon", kTable, "settings of the daemon", {.table = "daemon"}),
@@ -443,7 +443,9 @@ const KeyInfo* FindKey(std::span<const KeyInfo> keys, std::string_view name) {
 bool IsMisplaced(const KeyInfo& table, std::string_view name) {
   if (FindKey(KeysOf(table.section), name)) return true;
   const bool is_allowed =
-      table.name == "attributes" && std::ranges::count(kNamesOfAttributes, name) > 0;
+      std::ranges::count(kNamesOfAttributes, name) > 0
+          ? table.name == "attributes"
+          : table.type == kAttributeTable && std::ranges::count(kNamesInSlices, name) > 0;
   return !is_allowed && FindKey(kKeys, name);
 }
 

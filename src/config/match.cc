@@ -22,7 +22,7 @@ namespace {
 std::optional<Source> CompilePathSource(const Section& section, PatternBudget& budget,
                                         Reporter& reporter) {
   const std::vector<Text> patterns = section.GetTexts("path");
-  auto globs = CompileGlobs(patterns, budget, reporter);
+  auto globs = CompileGlobs(patterns, GlobKind::kSource, budget, reporter);
   if (!globs || !CheckBeginnings(*globs, patterns, reporter)) return std::nullopt;
   return PathSource{std::move(*globs)};
 }
@@ -94,7 +94,7 @@ void CheckId(const Text& text, const Scope& scope, MatchSpec& match, Reporter& r
   auto id = CompileTemplate(text, scope, reporter);
   if (!id) return;
   WarnOfForeignVariable(text, scope, reporter);
-  if (!IsUniquePerDevice(*id) && CanFindSeveral(match)) {
+  if (scope.complete && !IsUniquePerDevice(*id) && CanFindSeveral(match)) {
     reporter.Report(
         Code::kConstantId, text.place,
         "if this match finds more than one device, all get the same ID and are rejected",
@@ -162,7 +162,8 @@ std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& bud
   MatchSpec match;
   match.display.text = TomlText(section.table());
   const auto globs = [&](std::string_view key) {
-    return CompileGlobs(section.GetTexts(key), budget, reporter).value_or(std::vector<Glob>());
+    return CompileGlobs(section.GetTexts(key), GlobKind::kPath, budget, reporter)
+        .value_or(std::vector<Glob>());
   };
   match.exclude = globs("exclude");
   section.Read("exclude_required", match.exclude_required);
@@ -177,10 +178,11 @@ std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& bud
   auto source = CompileSource(section, match.conditions, budget, reporter);
   if (!source) return std::nullopt;
   match.source = std::move(*source);
-  if (const Section* udev = section.GetSection("udev")) CheckUdev(section, *udev, match, reporter);
-  CheckPaths(section, match, reporter);
   Scope scope = IdentityScope(match);
   scope.complete = !section.table().is_cut;
+  const Section* udev = section.GetSection("udev");
+  if (scope.complete && udev != nullptr) CheckUdev(section, *udev, match, reporter);
+  if (scope.complete) CheckPaths(section, match, reporter);
   if (const Text* id = section.GetText("id")) CheckId(*id, scope, match, reporter);
   if (section.Has("count")) return match;
   if (const Text* group_by = section.GetText("group_by")) {

@@ -40,7 +40,8 @@ std::string HintOnGlob(std::string_view text, std::size_t offset) {
   return "supported: *, ?, [a-z], {a,b} and **; a backslash escapes the next character";
 }
 
-std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporter& reporter) {
+std::optional<Glob> CompileGlob(const Text& text, GlobKind kind, PatternBudget& budget,
+                                Reporter& reporter) {
   auto glob = Glob::Compile(text.value);
   if (!glob) {
     reporter.Report(Code::kBadPattern, text.At(glob.error().offset), glob.error().message,
@@ -56,7 +57,7 @@ std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporte
   if (!Take(glob->alternatives().size(), glob->memory(), text, budget, reporter)) {
     return std::nullopt;
   }
-  WarnOfForeignParts(text, GlobKind::kPath, reporter);
+  WarnOfForeignParts(text, kind, reporter);
   return std::move(*glob);
 }
 
@@ -78,8 +79,13 @@ std::string HintOnRegex(std::string_view text, std::size_t offset) {
   if (!hint.empty()) return std::string(hint);
   if (text.starts_with('^')) return "it always matches the whole path: remove ^ and $";
   if (!text.starts_with('/')) return "start with the directory, as in '/dev/tty(USB|ACM)\\d+'";
-  if (auto glob = FindGlobInRegex(text)) return std::move(glob->hint);
+  if (auto foreign = FindForeignInRegex(text, true)) return std::move(foreign->hint);
   return "use RE2 syntax; in single quotes, backslashes need no escaping";
+}
+
+void ReportForeign(const Text& regex, ForeignInRegex foreign, Reporter& reporter) {
+  reporter.Report(Code::kForeignNotation, regex.At(foreign.offset), std::move(foreign.problem),
+                  std::move(foreign.hint));
 }
 
 /// The memory of a scan is limited, but it would take long.
@@ -93,11 +99,11 @@ std::nullopt_t SearchesTooMuch(const Text& text, std::string_view directory, std
 
 }  // namespace
 
-std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, PatternBudget& budget,
-                                              Reporter& reporter) {
+std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, GlobKind kind,
+                                              PatternBudget& budget, Reporter& reporter) {
   std::vector<Glob> globs;
   for (const Text& text : list) {
-    if (auto glob = CompileGlob(text, budget, reporter)) globs.push_back(std::move(*glob));
+    if (auto glob = CompileGlob(text, kind, budget, reporter)) globs.push_back(std::move(*glob));
   }
   if (globs.size() != list.size()) return std::nullopt;
   return globs;
@@ -125,12 +131,13 @@ std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Repor
     return std::nullopt;
   }
   if (!Take(1, regex->memory(), text, budget, reporter)) return std::nullopt;
-  auto glob = FindGlobInRegex(text.value);
+  auto foreign = FindForeignInRegex(text.value, true);
   const std::string& directory = regex->fixed_directory();
   if (directory == "/" || directory == "/proc/") {
     return SearchesTooMuch(text, directory,
-                           glob ? std::move(glob->hint)
-                                : "begin with the directory, outside of parentheses: '/dev/(a|b)'",
+                           foreign
+                               ? std::move(foreign->hint)
+                               : "begin with the directory, outside of parentheses: '/dev/(a|b)'",
                            reporter);
   }
   for (const std::string_view invalid_part : {"//", "/./", "/../"}) {
@@ -146,10 +153,7 @@ std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Repor
     return std::nullopt;
   }
   CheckCaptureNames(text, *regex, reporter);
-  if (glob) {
-    reporter.Report(Code::kForeignNotation, text.At(glob->offset), std::move(glob->problem),
-                    std::move(glob->hint));
-  }
+  if (foreign) ReportForeign(text, *std::move(foreign), reporter);
   return std::move(*regex);
 }
 
@@ -162,6 +166,9 @@ std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& b
     return std::nullopt;
   }
   if (!Take(1, pattern->memory(), text, budget, reporter)) return std::nullopt;
+  if (auto foreign = FindForeignInRegex(text.value, false)) {
+    ReportForeign(text, *std::move(foreign), reporter);
+  }
   return std::move(*pattern);
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "config/foreign_notation.h"
 #include "config/reporter.h"
 #include "config/toml_value.h"
 #include "model/glob.h"
@@ -22,8 +23,8 @@ struct PatternBudget {
 /// Compile the globs of a list, the alternatives of a pattern for names, a regular expression for
 /// paths, and one for other texts. Report what is invalid, or more than the budget has, and return
 /// none then.
-std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, PatternBudget& budget,
-                                              Reporter& reporter);
+std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, GlobKind kind,
+                                              PatternBudget& budget, Reporter& reporter);
 std::optional<std::vector<NamePattern>> CompileNamePatterns(const Text& text, PatternBudget& budget,
                                                             Reporter& reporter);
 std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter);

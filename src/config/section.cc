@@ -221,7 +221,7 @@ Section::Section(std::string_view section, const TomlTable& table, SourceLocatio
     if (is_missing) ReportMissingKey(key, place_, reporter);
   }
   SelectAlternative(reporter);
-  CheckRelations(given, reporter);
+  if (!table.is_cut) CheckRelations(given, reporter);
 }
 
 void Section::Add(const KeyInfo& key, const TomlValue& value, Reporter& reporter) {

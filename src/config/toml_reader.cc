@@ -194,7 +194,6 @@ std::string HintOn(std::string_view description) {
       {"inline table", "write { … } on one line, with commas between the keys"},
       {"expected value", "write a value after =: key = \"value\""},
       {"expected '='", "write key = value"},
-      {"leading zero", "write the number without leading zeros"},
       {"parsing floating-point", kQuotes},
       {"parsing boolean", kQuotes},
       {"integer: ", kQuotes},
@@ -287,37 +286,48 @@ tl::expected<TomlTable, SyntaxProblem> Parse(const std::string& name, std::strin
                                                   : HintOnWord(line, at);
     if (problem.hint.empty()) problem.hint = HintOn(error.description());
     if (problem.hint == kQuotes) problem.hint += WithQuotes(line);
+    if (problem.message.find("leading zero") != std::string::npos) {
+      problem.hint += "; a number has no leading zeros";
+    }
     return tl::unexpected(std::move(problem));
   }
 }
 
-/// A line that begins with a bracket, which is a header unless it is part of a value.
-struct Header {
+/// A line that begins with a bracket or has an equals sign: a header or a key, unless it is part of
+/// a value.
+struct Cut {
   int line;
-  std::size_t offset;     ///< of the line
-  std::string_view path;  ///< "resource.match"
+  std::size_t offset;  ///< of the line
+  bool is_header;
+  std::string_view path;  ///< "resource.match", that of the header before a key
 };
 
-/// Returns the headers up to a line, the last one first.
-std::vector<Header> HeadersUpTo(int line, std::string_view text) {
-  std::vector<Header> headers;
+/// Returns the headers and keys up to a line, the last one first.
+std::vector<Cut> CutsUpTo(int line, std::string_view text) {
+  std::vector<Cut> cuts;
+  std::string_view path;
   std::size_t start = 0;
   for (int number = 1; number <= line && start < text.size(); ++number) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
     const std::string_view trimmed = Trim(text.substr(start, end - start));
     if (trimmed.starts_with('[')) {
-      const std::string_view path = trimmed.substr(trimmed.starts_with("[[") ? 2 : 1);
-      headers.push_back({number, start, path.substr(0, path.find(']'))});
+      path = trimmed.substr(trimmed.starts_with("[[") ? 2 : 1);
+      path = path.substr(0, path.find(']'));
+      cuts.push_back({number, start, true, path});
+    } else if (trimmed.find('=') != std::string_view::npos) {
+      cuts.push_back({number, start, false, path});
     }
     start = end + 1;
   }
-  std::ranges::reverse(headers);
-  return headers;
+  std::ranges::reverse(cuts);
+  return cuts;
 }
 
-/// Marks the tables that the table of a header would be in.
-void MarkCut(TomlTable& root, std::string_view path) {
+/// Marks the tables that the header or key would be in.
+void MarkCut(TomlTable& root, const Cut& cut) {
   TomlTable* table = &root;
+  const std::string tables = Format("{}{}", cut.path, cut.is_header ? "" : ".");
+  std::string_view path = tables;
   for (auto dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
     const auto entry = std::ranges::find_if(table->entries, [&](const TomlEntry& e) {
       return e.key.value == Trim(path.substr(0, dot));
@@ -340,18 +350,20 @@ TomlDocument ReadToml(const SourceFile& source, Reporter& reporter) {
   if (table) return {std::move(*table), true};
   SyntaxProblem& problem = table.error();
   TomlDocument document{{}, false};
-  int tries = 8;  // lines that only look like headers, in a list of lists, are rare
+  // Lines that only look like headers, in a list of lists, are rare, and so are long values.
+  int headers = 8, keys = 8;
   // A list that is not closed is an error only at the next header, so the text before that header
   // has an error too.
-  for (const Header& header : HeadersUpTo(problem.place.line, source.text)) {
-    auto before = Parse(source.name, std::string_view(source.text).substr(0, header.offset));
+  for (const Cut& cut : CutsUpTo(problem.place.line, source.text)) {
+    int& tries = cut.is_header ? headers : keys;
+    if (tries-- <= 0) continue;
+    auto before = Parse(source.name, std::string_view(source.text).substr(0, cut.offset));
     if (before) {
       document.table = std::move(*before);
-      MarkCut(document.table, header.path);
+      MarkCut(document.table, cut);
       break;
     }
-    if (header.line == problem.place.line) problem.hint = kUnclosedList;
-    if (--tries == 0) break;
+    if (cut.is_header && cut.line == problem.place.line) problem.hint = kUnclosedList;
   }
   reporter.Report(Code::kSyntax, problem.place, problem.message, problem.hint);
   return document;

@@ -143,23 +143,33 @@ DaemonSpec CompileDaemon(const Section& daemon, PatternBudget& budget, Reporter&
   return spec;
 }
 
+/// Returns whether no part of a name between two dots begins or ends with a dash, or is empty, as
+/// far as a pattern has its text.
+bool HasLabels(std::string_view pattern) {
+  return std::ranges::none_of(
+             std::initializer_list<std::string_view>{"-.", ".-", ".."},
+             [&](std::string_view part) { return pattern.find(part) != std::string_view::npos; }) &&
+         pattern.find_first_of("-.") != 0 && pattern.find_last_of("-.") + 1 != pattern.size();
+}
+
 /// Reports a byte that no name of a node has, outside of what is special in a pattern.
 void CheckNodeName(const Text& text, const std::vector<NamePattern>& patterns, Reporter& reporter) {
   constexpr std::string_view kNameOrPattern = "abcdefghijklmnopqrstuvwxyz0123456789-.*?[]!^{},\\";
   const std::string_view value = text.value;
   const auto at = value.find_first_not_of(kNameOrPattern);
   const bool are_names = std::ranges::all_of(patterns, [](const NamePattern& pattern) {
-    return !pattern.literal() || IsDnsSubdomain(pattern.text());
+    return pattern.literal() ? IsDnsSubdomain(pattern.text()) : HasLabels(pattern.text());
   });
   if (at == std::string_view::npos && are_names) {
     return WarnOfForeignParts(text, GlobKind::kDotted, reporter);
   }
-  const std::string_view foreign = HintOnForeignPart(value);
+  const std::string foreign = HintOnForeignPart(value);
   reporter.Report(
       Code::kBadPattern, text.At(at == std::string_view::npos ? 0 : at),
       Format("no node can have the name \"{}\"", value.substr(0, 100)),
-      !foreign.empty()
-          ? std::string(foreign)
+      !foreign.empty() ? foreign
+      : value.find(".*") != std::string_view::npos
+          ? "write * for any text"
           : "names of nodes have lowercase letters, digits, - and ., see `kubectl get nodes`; "
             "the list has globs, such as edge-* and edge-[0-9], and !edge-7 excludes a node");
 }
@@ -329,7 +339,8 @@ void CheckDuplicates(std::span<const Section> resources, const std::vector<Resou
   std::map<std::string_view, std::vector<Entry>> known;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const Text* name = resources[i].GetText("name");
-    if (name == nullptr) continue;
+    const bool is_cut = resources[i].table().is_cut && !resources[i].Has("on_nodes");
+    if (name == nullptr || is_cut) continue;
     if (specs[i].on_nodes.Texts().size() < resources[i].GetTexts("on_nodes").size()) continue;
     const bool is_here = !node.empty() && specs[i].on_nodes.Matches(node);
     auto& others = known[name->value];

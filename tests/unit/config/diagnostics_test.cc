@@ -97,6 +97,35 @@ TEST(Diagnostics, ASyntaxErrorHidesNoErrorInTheTablesBeforeItOfTheSameEntry) {
               ElementsAre("2:8 bad-value", "3:1 missing-key", "8:11 syntax"));
 }
 
+TEST(Diagnostics, ASyntaxErrorHidesNoErrorBeforeItInItsTable) {
+  EXPECT_THAT(Findings(LoadText(WithMatch("path = 'dev/x'\nfoo = 1\nexclude = ['/dev/a'"))),
+              ElementsAre("4:9 bad-pattern", "5:1 unknown-key", "7:2 syntax"));
+  EXPECT_THAT(Findings(LoadText("[daemon]\nrescan = 'x'\nlisten = 9:\n[daemon.dra]\n")),
+              ElementsAre("2:10 bad-value", "3:11 syntax"));
+  // A list that is not closed, of several lines.
+  EXPECT_THAT(
+      Findings(LoadText("[[resource]]\nname = 'a'\nmatch = [\n  {path = '/dev/x'},\n  {path "
+                        "= '/dev/y'},\n[[resource]]\n")),
+      ElementsAre("2:8 bad-value", "6:3 syntax"));
+}
+
+TEST(Diagnostics, AKeyBehindASyntaxErrorIsNotMissing) {
+  const auto findings = [](std::string_view text) {
+    return Findings(LoadText(Format("{}\nx = ", text)));
+  };
+  for (const std::string& text :
+       {WithMatch("path = '/dev/x*'\nserial = 'A'"), WithMatch("usb = '*:*'\ntype = 'file'"),
+        WithMatch("path = '/dev/x*'\nid = 'a'"), WithMatch("udev = { driver = 'x' }"),
+        WithMatch("path = '/x'\nexclude = '/sys/x'"), WithMatch("path = '/dev'"),
+        Resource("[[resource.mount]]\nhost_path = '/proc/x'"),
+        Resource("[[resource.mount]]\ncontainer_path = '/x'"), Resource("[resource.health]"),
+        Resource("[resource.hooks.allocate]\ncommand = ['/x']"),
+        Resource("[[resource.device_node]]\ncontainer_path = '/dev/x'"),
+        Resource("") + "[[resource]]\nname = 'a.com/x'", std::string("[daemon.kubernetes]")}) {
+    EXPECT_EQ(findings(text).size(), 1u) << text;
+  }
+}
+
 TEST(Diagnostics, DoNotReportConsequentialErrors) {
   // A variable that an invalid match might provide is not reported as unknown, and a misspelled
   // source is not reported as missing.

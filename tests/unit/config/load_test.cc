@@ -422,6 +422,13 @@ TEST(Load, AcceptsTextThatOnlyResemblesAForeignNotation) {
        {"regex = '/dev/ttyUSB[0-9]+'", "regex = '/dev/(a|b)*x'", "regex = '/dev/x.*'",
         "regex = '/dev/x\\.*'", "path = ['/dev/dfl-fme.*', '/dev/a(b)*', '/dev/x+', '/dev/sd[.*]']",
         "path = ['/dev/serial/by-path/pci-0000:00:14.*', '/dev/[]+]', '/dev/[!]+]', '/dev/[^]+]']",
+        "path = ['/dev/spidev0.*', '/dev/spidev[0-9].*', '/dev/dsa/wq*.*', "
+        "'/dev/disk/by-id/usb-V1.*'"
+        ", '/dev/disk/by-id/nvme-eui.*', '/opt/x/config.*', '/dev/shm/a.*', '/dev/*.*']\n"
+        "exclude = ['/dev/spidev0.*', '/dev/disk/by-path/*-usb-0:1.*', '/dev/dax0.*']\ntype = "
+        "'any'",
+        "path = ['/dev/x\\\\x20', '/dev/x\\xg0', '/dev/{a-b,c}', '/dev/x[0-9-+]', '/dev/y:ab']",
+        "regex = '/dev/x\\\\x20[0-9]'", "usb = '*:*'\nserial = ['A!', '[!a]*', '\\{a\\}']",
         "path = ['/dev{/x,/y}', '/dev/x[10-]', '/dev/x[0-9a]', '/dev/x\\$']", "regex = '/dev/x0*'",
         "regex = '/dev/x{2,3}\\p{L}[{,}]'", "path = '/dev/dri'\ntype = 'any'",
         "usb = '*:*'\nusb_port = ['1-2.*', '1-[0-9]', '1*', '1-?.1', 'usb*', '*.4']",
