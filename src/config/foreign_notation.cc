@@ -63,14 +63,14 @@ void ReportNotReplaced(const Text& text, std::size_t offset, std::string_view va
                   std::move(hint));
 }
 
+bool IsPath(GlobKind kind) { return kind == GlobKind::kSource || kind == GlobKind::kPath; }
+
 /// Conditions under which a part of a pattern is foreign. `before` is the text before the part, and
 /// `rest` begins with it.
 using Condition = bool (*)(std::string_view before, std::string_view rest, GlobKind kind);
 
 bool Always(std::string_view, std::string_view, GlobKind) { return true; }
-bool InPath(std::string_view, std::string_view, GlobKind kind) {
-  return kind == GlobKind::kSource || kind == GlobKind::kPath;
-}
+bool InPath(std::string_view, std::string_view, GlobKind kind) { return IsPath(kind); }
 bool AtBegin(std::string_view before, std::string_view, GlobKind) { return before.empty(); }
 bool AtEnd(std::string_view, std::string_view rest, GlobKind) { return rest.size() == 1; }
 
@@ -110,16 +110,15 @@ bool IsUnlikelyDot(std::string_view path, GlobKind kind) {
 }
 
 /// In a text, a dot before a wildcard is unlikely behind a word at the beginning.
-bool BehindWord(std::string_view before, std::string_view rest, GlobKind kind) {
-  if (InPath(before, rest, kind)) return IsUnlikelyDot(before, kind);
+bool BehindWord(std::string_view before, std::string_view, GlobKind kind) {
+  if (IsPath(kind)) return IsUnlikelyDot(before, kind);
   return kind == GlobKind::kText &&
          std::ranges::all_of(before, [](char c) { return IsNameStart(c) || c == ' '; });
 }
 
 /// Braces can contain paths with commas between them.
-bool OutsideBraces(std::string_view before, std::string_view rest, GlobKind kind) {
-  return InPath(before, rest, kind) &&
-         std::ranges::count(before, '{') == std::ranges::count(before, '}');
+bool OutsideBraces(std::string_view before, std::string_view, GlobKind kind) {
+  return IsPath(kind) && std::ranges::count(before, '{') == std::ranges::count(before, '}');
 }
 
 /// Returns the text between the first character and the next `end`.
@@ -174,8 +173,8 @@ bool IsHex(std::string_view, std::string_view rest, GlobKind) {
 }
 
 /// :rw at the end of a path
-bool IsPermissions(std::string_view before, std::string_view rest, GlobKind kind) {
-  return InPath(before, rest, kind) && rest.size() > 1 &&
+bool IsPermissions(std::string_view, std::string_view rest, GlobKind kind) {
+  return IsPath(kind) && rest.size() > 1 &&
          rest.find_first_not_of("rwmo", 1) == std::string_view::npos;
 }
 
@@ -295,7 +294,7 @@ void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& repor
 }
 
 void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter) {
-  if (const auto found = InPath("", "", kind) ? FindDollar(glob.value) : std::nullopt) {
+  if (const auto found = IsPath(kind) ? FindDollar(glob.value) : std::nullopt) {
     return ReportNotReplaced(glob, found->offset, Format("${}", found->name),
                              "a pattern has no variables; use * or ?", reporter);
   }
