@@ -191,8 +191,8 @@ void ReportUnreadable(const Manifest& manifest, bool has_nothing_else, Findings&
       findings.Malformed(d.place, d.message, d.hint);
     } else {
       findings.Assumed(d.place, d.message,
-                       "it probably belongs to another program and is ignored; if it belongs to "
-                       "the plugin, fix it");
+                       "if it belongs to the plugin, fix it; otherwise, pass only the objects of "
+                       "the plugin");
     }
   }
 }

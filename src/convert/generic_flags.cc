@@ -105,7 +105,8 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
                          "add its value, or remove the flag");
       continue;
     }
-    if ((flag == "--device" || flag == "--domain") && !value.unknown.empty()) {
+    const bool is_used = flag == "--device" || flag == "--domain" || flag.starts_with("--config");
+    if (is_used && !value.unknown.empty()) {
       ReportUnknown(flag, value, findings);
       continue;
     }

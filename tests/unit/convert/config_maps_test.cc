@@ -57,6 +57,16 @@ std::string Files(const std::string& name, const std::string& space = "here") {
   return text + "---\n";
 }
 
+TEST(ConfigMapsTest, NamesAVariableInTheFileThatIsNotInTheInput) {
+  for (const char* flag : {"--config", "--config-file"}) {
+    const std::string text = DaemonSet(Format("'{}=/etc/plugin/$(FILE)'", flag),
+                                       "mountPath: /etc/plugin", "configMap: {name: files}") +
+                             Files("files");
+    EXPECT_THAT(HintsOf(text),
+                HasSubstr(Format("error: {} contains the variable FILE, whose value", flag)));
+  }
+}
+
 TEST(ConfigMapsTest, ConvertsOnlyTheFileThatConfigNames) {
   const auto outcome = ManifestFile("two-files.yaml");
   EXPECT_EQ(outcome.findings,
