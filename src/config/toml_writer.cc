@@ -82,6 +82,26 @@ void WriteNodes(const std::vector<NewNode>& nodes, std::string_view owner, std::
   }
 }
 
+/// Returns a table on one line, or "" if it is empty.
+std::string InlineTable(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  std::string text;
+  for (const auto& [key, value] : pairs)
+    text += Format("{} {} = {}", text.empty() ? "" : ",", key, value);
+  return text.empty() ? "" : "{" + text + " }";
+}
+
+std::string UdevText(const NewUdev& udev) {
+  std::vector<std::pair<std::string, std::string>> keys;
+  if (!udev.subsystem.empty()) keys.emplace_back("subsystem", QuoteToml(udev.subsystem));
+  for (const auto& [key, values] :
+       {std::pair("properties", &udev.properties), std::pair("attributes", &udev.attributes)}) {
+    auto quoted = *values;
+    for (auto& [name, value] : quoted) value = QuoteToml(value);
+    if (std::string table = InlineTable(quoted); !table.empty()) keys.emplace_back(key, table);
+  }
+  return InlineTable(keys);
+}
+
 void WriteMatch(const NewMatch& match, TableWriter lines) {
   lines.Comments(match.notes);
   lines.Header("[[resource.match]]");
@@ -89,9 +109,10 @@ void WriteMatch(const NewMatch& match, TableWriter lines) {
   lines.Key("regex", match.regex);
   lines.Key("usb", match.usb);
   lines.Key("serial", match.serial);
-  if (!match.udev_subsystem.empty()) {
-    lines.Raw("udev", "{ subsystem = " + QuoteToml(match.udev_subsystem) + " }");
-  }
+  lines.Key("usb_port", match.usb_port);
+  lines.Key("pci", match.pci);
+  lines.Key("pci_address", match.pci_address);
+  if (const std::string udev = UdevText(match.udev); !udev.empty()) lines.Raw("udev", udev);
   if (match.allow_mounted) lines.Raw("allow_mounted", "true");
   lines.Key("type", match.type);
   lines.Key("group_by", match.group_by);

@@ -26,13 +26,21 @@ struct NewNode {
   bool operator==(const NewNode&) const = default;
 };
 
+struct NewUdev {
+  std::string subsystem = {};
+  std::vector<std::pair<std::string, std::string>> properties = {}, attributes = {};
+};
+
 struct NewMatch {
   Notes notes = {};
-  std::vector<std::string> paths = {};  ///< globs; exactly one of paths, regex and usb is set
+  std::vector<std::string> paths = {};  ///< globs; the source is the first of those that are set
   std::string regex = {};
   std::vector<std::string> usb = {};
   std::string serial = {};
-  std::string udev_subsystem = {};
+  std::string usb_port = {};
+  std::string pci = {};
+  std::string pci_address = {};
+  NewUdev udev = {};
   bool allow_mounted = false;
   std::string type = {};
   std::string group_by = {};
