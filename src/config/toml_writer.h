@@ -28,6 +28,7 @@ struct NewNode {
 
 struct NewUdev {
   std::string subsystem = {};
+  std::string driver = {};
   std::vector<std::pair<std::string, std::string>> properties = {}, attributes = {};
 };
 
@@ -47,8 +48,10 @@ struct NewMatch {
   bool together = false;
   std::string id = {};
   std::vector<std::string> require = {};
+  int max_devices = 0;              ///< 0: no limit
   std::vector<NewNode> nodes = {};  ///< instead of those of the resource, if there are any
-  SourceLocation place = {};        ///< in the input, for diagnostics
+  bool is_comment = false;  ///< its lines are comments, also those of a resource without other ones
+  SourceLocation place = {};  ///< in the input, for diagnostics
 };
 
 struct NewMount {

@@ -1,7 +1,6 @@
 #include "suggest/kinds.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "model/glob.h"
@@ -9,18 +8,15 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view kUarts = "tty{S,AMA,mxc,PS,THS,SC,LP,O,MXUPCI}[0-9]*";
-
 /// The first kind that recognizes a device applies.
-constexpr Kind kKinds[] = {
+constexpr DeviceKind kKinds[] = {
     {"serial", "USB serial adapter", "tty", "tty{USB,ACM}[0-9]*"},
+    // The kernel has ports without hardware, of the type 0.
     {"uart",
      "serial port",
      "tty",
-     kUarts,
-     {.attribute = "console", .value = "Y", .danger = "it is the console of this machine"}},
-    // The kernel has ports ttyS without hardware, of the type 0.
-    {"uart", "serial port", "tty", kUarts, {.attribute = "type", .value = "[1-9]*"}},
+     "tty{S,AMA,mxc,PS,THS,SC,LP,O,MXUPCI}[0-9]*",
+     {.attribute = "type", .value = "[1-9]*", .is_attribute_compared = true}},
     {"video-codec",
      "video codec",
      "video4linux",
@@ -28,25 +24,21 @@ constexpr Kind kKinds[] = {
      {.is_whole = true,
       .driver = "{bcm2835-codec*,cedrus*,coda*,hantro*,imx-vpu*,meson-*,mtk-vcodec*,rkvdec*,"
                 "rockchip-rga,s5p-mfc,venus*,wave5*}"}},
-    {"camera", "camera or other video source", "video4linux", "video[0-9]*", {.is_whole = true}},
-    {"sound", "sound card", "sound", "{controlC,hwC,midiC,pcmC}[0-9]*", {.is_whole = true}},
+    {"camera", "camera or other video source", "video4linux", "*", {.is_whole = true}},
+    {"sound", "sound card", "sound", "*C[0-9]*", {.is_whole = true}},
     {"npu",
      "NPU",
      "{accel,drm}",
      "{accel,card,renderD}[0-9]*",
      {.is_whole = true, .driver = "{amdxdna,intel_vpu,ivpu,qaic,RKNPU,rknpu,rocket}"}},
-    {"gpu",
-     "GPU",
-     "drm",
-     "{card,renderD}[0-9]*",
-     {.is_whole = true,
-      .attribute = "boot_vga",
-      .value = "1",
-      .danger = "the console of this machine uses it"}},
-    {"gpu", "GPU", "drm", "{card,renderD}[0-9]*", {.is_whole = true}},
     {"npu", "accelerator", "accel", "accel[0-9]*"},
+    {"gpu", "GPU", "drm", "{card,renderD}[0-9]*", {.is_whole = true}},
     {"coral", "Coral accelerator", "apex", "apex_[0-9]*"},
-    {"coral", "Coral accelerator", "usb", "*", {.ids = "{18d1:9302,1a6e:089a}"}},
+    {"coral",
+     "Coral accelerator",
+     "usb",
+     "*",
+     {.ids = "{18d1:9302,1a6e:089a}", .changes_id = true}},
     {"sdr",
      "software-defined radio",
      "usb",
@@ -55,7 +47,18 @@ constexpr Kind kKinds[] = {
              "2500:0002,2500:0020,2500:0022,2cf0:5246,2cf0:5250}"}},
     {"dvb", "DVB adapter", "dvb", "*", {.is_whole = true}},
     {"cec", "HDMI-CEC adapter", "cec", "cec[0-9]*"},
-    {"rdma", "RDMA device", "infiniband_verbs", "uverbs[0-9]*"},
+    {"rdma",
+     "RDMA device",
+     "infiniband_verbs",
+     "uverbs[0-9]*",
+     {.also = "/dev/infiniband/rdma_cm"}},
+    {"nic", "network interface", "net", "*", {.attribute = "type", .value = "1"}},
+    {"can", "CAN interface", "net", "*", {.attribute = "type", .value = "280"}},
+    {"vfio",
+     "PCI function for virtual machines",
+     "pci",
+     "*",
+     {.driver = "{*_vfio_pci,vfio-pci}", .also = "/dev/vfio/vfio"}},
     {"tpm", "TPM", "tpmrm", "tpmrm[0-9]*"},
     {"gpio", "GPIO controller", "gpio", "gpiochip[0-9]*"},
     {"i2c", "I2C bus", "i2c-dev", "i2c-[0-9]*"},
@@ -66,34 +69,44 @@ constexpr Kind kKinds[] = {
      "optical drive",
      "{block,scsi_generic}",
      "{sg,sr}[0-9]*",
-     {.is_whole = true, .attribute = "type", .value = "5"}},
+     {.is_whole = true, .attribute = "type", .value = "5", .is_attribute_compared = true}},
     {"hid", "HID device", "hidraw", "hidraw[0-9]*"},
-    {"input",
-     "input device",
-     "input",
-     "event[0-9]*",
-     {.danger = "a container sees everything that is typed on it"}},
-    {"can", "CAN interface", "net", "*", {.attribute = "type", .value = "280"}},
-    {"vfio", "PCI function for virtual machines", "pci", "*", {.driver = "{*_vfio_pci,vfio-pci}"}},
-    {"disk",
-     "disk",
-     "block",
-     "{hd,mmcblk,nvme,sd,vd,xvd}*",
-     {.danger = "a container can erase it"}},
+    {"input", "input device", "input", "{event,js,mouse}[0-9]*", {.is_whole = true}},
+    {"disk", "disk", "block",
+     "{hd[a-z],mmcblk[0-9],mmcblk[0-9][0-9],nvme[0-9]*,sd[a-z]*,vd[a-z]*,xvd[a-z]*}"},
 };
 
-constexpr SharedNodes kSharedNodes[] = {
+constexpr std::string_view kIsConsole = "it is the console of this machine";
+constexpr std::string_view kIsTypedOn = "a container sees everything that is typed on it";
+
+/// Devices of a resource that are dangerous, all or those with an attribute.
+struct Danger {
+  std::string_view resource, why;
+  std::string_view attribute = "", value = "";
+};
+constexpr Danger kDangers[] = {
+    {"uart", kIsConsole, "console", "Y"},
+    {"gpu", kIsConsole, "boot_vga", "1"},
+    {"gpu", kIsConsole, "graphics/fb0/name", "*"},
+    {"hid", kIsTypedOn, "bInterfaceProtocol", "1"},
+    {"hid", kIsTypedOn, "bInterfaceProtocol", "01"},
+    {"input", kIsTypedOn},
+    {"disk", "a container can erase it"},
+};
+
+constexpr SharedKind kSharedNodes[] = {
     {"kvm", "virtual machines with hardware acceleration", "/dev/kvm"},
     {"fuse", "file systems in user space", "/dev/fuse"},
     {"tun", "tunnels and VPNs", "/dev/net/tun"},
     {"vhost", "fast networks of virtual machines", "/dev/vhost-{net,vsock}"},
     {"vchiq", "the video core of a Raspberry Pi", "/dev/{vchiq,vcsm-cma}"},
     {"rockchip-media", "the video codecs of Rockchip", "/dev/{mpp_service,rga,dma_heap/*}"},
+    {"mem", "the memory of this machine", "/dev/mem", "a container can read and change all of it"},
 };
 
 /// The patterns of a kind, compiled once.
 struct CompiledKind {
-  const Kind* kind;
+  const DeviceKind* kind;
   std::vector<NamePattern> subsystem, names, value, ids, driver;
 };
 
@@ -104,7 +117,7 @@ std::vector<NamePattern> Compiled(std::string_view pattern) {
 const std::vector<CompiledKind>& CompiledKinds() {
   static const auto kinds = [] {
     std::vector<CompiledKind> compiled;
-    for (const Kind& kind : kKinds) {
+    for (const DeviceKind& kind : kKinds) {
       compiled.push_back({&kind, Compiled(kind.subsystem), Compiled(kind.names),
                           Compiled(kind.traits.value), Compiled(kind.traits.ids),
                           Compiled(kind.traits.driver)});
@@ -114,16 +127,26 @@ const std::vector<CompiledKind>& CompiledKinds() {
   return kinds;
 }
 
+/// Returns whether the device, or a parent of it, has an attribute with such a value.
+bool HasAttribute(const DeviceAncestry& device, std::string_view name,
+                  const std::vector<NamePattern>& value, const Sysfs& sysfs) {
+  return std::ranges::any_of(device.devices, [&](const SysfsDevice& one) {
+    const auto found = sysfs.Attribute(one.path, name);
+    return found && MatchesAny(value, *found);
+  });
+}
+
 }  // namespace
 
-const Kind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestries, const Sysfs& sysfs) {
+bool IsSubsystemOfKind(const std::string& subsystem) {
+  return std::ranges::any_of(CompiledKinds(), [&](const CompiledKind& one) {
+    return MatchesAny(one.subsystem, subsystem);
+  });
+}
+
+const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestries,
+                         const Sysfs& sysfs) {
   const SysfsDevice& self = device.self();
-  const auto has_attribute = [&](const CompiledKind& one) {
-    return std::ranges::any_of(device.devices, [&](const SysfsDevice& part) {
-      const auto value = sysfs.Attribute(part.path, one.kind->traits.attribute);
-      return value && MatchesAny(one.value, *value);
-    });
-  };
   const auto driver = std::ranges::find_if(
       device.devices, [](const SysfsDevice& part) { return !part.driver.empty(); });
   const auto found = std::ranges::find_if(CompiledKinds(), [&](const CompiledKind& one) {
@@ -132,11 +155,24 @@ const Kind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestries, c
             (IsUsbDevice(self) && MatchesAny(one.ids, ancestries.NumbersOf(self)))) &&
            (one.driver.empty() ||
             (driver != device.devices.end() && MatchesAny(one.driver, driver->get().driver))) &&
-           (one.value.empty() || has_attribute(one));
+           (one.value.empty() ||
+            HasAttribute(device, one.kind->traits.attribute, one.value, sysfs));
   });
   return found == CompiledKinds().end() ? nullptr : found->kind;
 }
 
-std::span<const SharedNodes> SharedNodeKinds() { return kSharedNodes; }
+std::string_view DangerOf(const DeviceKind& kind, const DeviceAncestry& device,
+                          const Sysfs& sysfs) {
+  for (const Danger& danger : kDangers) {
+    if (danger.resource != kind.resource) continue;
+    if (danger.value.empty() ||
+        HasAttribute(device, danger.attribute, Compiled(danger.value), sysfs)) {
+      return danger.why;
+    }
+  }
+  return "";
+}
+
+std::span<const SharedKind> SharedNodeKinds() { return kSharedNodes; }
 
 }  // namespace patchbay

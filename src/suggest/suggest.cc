@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/format.h"
 #include "config/toml_writer.h"
 #include "discovery/disk_use.h"
-#include "discovery/glob_walk.h"
+#include "model/glob.h"
+#include "suggest/default_routes.h"
 #include "suggest/identity.h"
 #include "suggest/kinds.h"
 
@@ -15,43 +17,112 @@ namespace patchbay {
 namespace {
 
 constexpr std::string_view kDomain = "example.com/";
+constexpr std::size_t kMaxMatches = 100;  ///< of a resource; limits the text, not the time
+constexpr int kSharedReplicas = 20;
 
-/// Returns the place in sysfs whose parts of one kind are one device.
-std::string PlaceOf(const Kind& kind, const DeviceAncestry& device) {
-  if (!kind.traits.is_whole) return device.self().path;
-  for (const SysfsDevice* place : {device.UsbDevice(), device.PciDevice()}) {
-    if (place != nullptr && kind.resource != "optical") return place->path;
+/// Returns a text that only the parts of one device of a kind have in common: the directory in
+/// sysfs that contains them.
+std::string WholeOf(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs) {
+  // On VFIO, the functions of an IOMMU group have one node.
+  if (kind.subsystem == "pci") {
+    const auto group = sysfs.Attribute(device.self().path, "iommu_group");
+    if (group) return *group;
   }
+  if (!kind.traits.is_whole) return device.self().path;
+  if (const SysfsDevice* usb = device.UsbDevice()) return usb->path;
+  // An optical drive is one of the disks of a PCI function.
+  const SysfsDevice* pci = device.PciDevice();
+  if (pci != nullptr && kind.resource != "optical") return pci->path;
   return device.devices.size() > 1 ? device.devices[1].get().path : device.self().path;
 }
 
-/// Returns the units of a host, ordered by kind and place.
-std::vector<Unit> UnitsOf(DeviceAncestries& ancestries, const Sysfs& sysfs) {
-  std::map<std::tuple<std::string_view, const Kind*, std::string>, Unit> units;
-  for (const std::string& path : sysfs.Devices([](std::string_view) { return true; }).paths) {
+/// Returns whether a device is hardware that a pod can get. A virtual network interface has no
+/// parent on a bus, and a wireless one is useless without its radio.
+bool IsUsable(const DeviceAncestry& device) {
+  const SysfsDevice& self = device.self();
+  if (self.subsystem == "pci") return true;
+  if (self.subsystem != "net") return !self.node.empty();
+  const auto type = self.properties.find("DEVTYPE");
+  if (type != self.properties.end() && type->second == "wlan") return false;
+  return device.devices.size() > 1 && !device.devices[1].get().subsystem.empty();
+}
+
+/// Returns the devices of a host, ordered by kind and place.
+std::vector<HostDevice> DevicesOf(DeviceAncestries& ancestries, const Sysfs& sysfs) {
+  std::map<std::pair<const DeviceKind*, std::string>, HostDevice> devices;
+  const auto is_known = [](std::string_view name) { return IsSubsystemOfKind(std::string(name)); };
+  for (const std::string& path : sysfs.Devices(is_known).paths) {
     const auto device = ancestries.Of(path);
-    if (!device) continue;
-    const Kind* kind = KindOf(*device, ancestries, sysfs);
+    if (!device || !IsUsable(*device)) continue;
+    const DeviceKind* kind = KindOf(*device, ancestries, sysfs);
     if (kind == nullptr) continue;
-    if (kind->resource == "disk" && device->self().properties.contains("PARTN")) continue;
-    Unit& unit = units[{kind->resource, kind, PlaceOf(*kind, *device)}];
-    unit.kind = kind;
-    unit.parts.push_back(*device);
+    HostDevice& whole = devices[{kind, WholeOf(*kind, *device, sysfs)}];
+    whole.kind = kind;
+    whole.parts.push_back(*device);
   }
-  std::vector<Unit> list;
-  for (auto& [key, unit] : units) list.push_back(std::move(unit));
+  std::vector<HostDevice> list;
+  for (auto& [key, device] : devices) list.push_back(std::move(device));
   return list;
 }
 
-std::string Commented(std::string_view text) {
-  std::string commented;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    commented += line.empty() ? "#\n" : Format("# {}\n", line);
-    text.remove_prefix(std::min(end + 1, text.size()));
+/// Removes partitions and disks that the host uses. Returns the number of the latter.
+std::size_t RemoveUsedDisks(std::vector<HostDevice>& devices, const Sysfs& sysfs) {
+  DiskUse uses(sysfs);
+  std::size_t used = 0;
+  std::erase_if(devices, [&](const HostDevice& device) {
+    if (device.kind->resource != "disk") return false;
+    const SysfsDevice& self = device.parts.front().self();
+    const auto type = self.properties.find("DEVTYPE");
+    if (!self.number || type == self.properties.end() || type->second != "disk") return true;
+    const auto use = uses.Of(
+        {self.node, self.node, self.number->type, self.number->major, self.number->minor, {}});
+    if (use && use->empty()) return false;
+    ++used;
+    return true;
+  });
+  return used;
+}
+
+/// Returns those of the alternatives of a glob that match a node. Only the last component of each
+/// can have wildcards.
+std::vector<std::string> ExistingNodes(const HostRoot& host, std::string_view glob) {
+  std::vector<std::string> existing;
+  const Glob compiled = Glob::Compile(glob).value();
+  for (const Glob::Components& path : compiled.alternatives()) {
+    std::string directory;
+    for (std::size_t i = 0; i + 1 < path.size(); ++i) directory += "/" + path[i].name.text();
+    const NamePattern& name = path.back().name;
+    const auto found = host.List(directory, [&](const auto& entry) { return name.Matches(entry); });
+    if (found && !found->empty()) existing.push_back(directory + "/" + name.text());
   }
-  return commented;
+  return existing;
+}
+
+NewResource ResourceNamed(std::string_view name) {
+  return {.name = std::string(kDomain).append(name), .nodes = {NewNode{}}};
+}
+
+/// Makes a comment of the match, with the reason.
+void Withhold(std::string_view danger, NewMatch& match) {
+  if (danger.empty()) return;
+  match.is_comment = true;
+  match.notes.push_back(Format("It is a comment because {}.", danger));
+}
+
+void AddSharedResources(const HostRoot& host, std::vector<NewResource>& resources) {
+  for (const SharedKind& nodes : SharedNodeKinds()) {
+    NewMatch match;
+    match.paths = ExistingNodes(host, nodes.paths);
+    if (match.paths.empty()) continue;
+    NewResource resource = ResourceNamed(nodes.resource);
+    resource.replicas = kSharedReplicas;
+    match.notes = {Format("For {}.", nodes.what)};
+    match.together = match.paths.size() > 1 || match.paths.front().ends_with('*');
+    if (match.together) match.id = nodes.resource;
+    Withhold(nodes.danger, match);
+    resource.matches.push_back(std::move(match));
+    resources.push_back(std::move(resource));
+  }
 }
 
 }  // namespace
@@ -59,43 +130,41 @@ std::string Commented(std::string_view text) {
 Suggestions Suggest(const HostRoot& host) {
   const Sysfs sysfs(host);
   DeviceAncestries ancestries(sysfs);
+  const DefaultRoutes routes(host);
   Suggestions suggestions;
-  std::vector<Unit> units = UnitsOf(ancestries, sysfs);
-  DiskUse uses(sysfs);
-  std::erase_if(units, [&](const Unit& unit) {
-    const SysfsDevice& self = unit.parts.front().self();
-    if (unit.kind->resource != "disk") return false;
-    if (!self.number || self.properties.find("DEVTYPE")->second != "disk") return true;
-    const auto use = uses.Of(
-        {self.node, self.node, self.number->type, self.number->major, self.number->minor, {}});
-    const bool is_used = !use || !use->empty();
-    suggestions.used_disks += is_used ? 1 : 0;
-    return is_used;
-  });
-  Identities identities(units, ancestries, sysfs);
-  std::vector<NewMatch> matches = identities.TakeMatches();
-  const auto write = [&](const NewResource& resource, std::string_view danger) {
-    std::string text = WriteToml({{}, {resource}, {}, {}});
-    if (!danger.empty()) text = Commented(text);
-    suggestions.toml += (suggestions.toml.empty() ? "" : "\n") + text;
-  };
-  for (std::size_t i = 0; i < units.size();) {
-    const Kind& kind = *units[i].kind;
-    NewResource resource{.name = std::string(kDomain).append(kind.resource), .nodes = {NewNode{}}};
-    if (!kind.traits.danger.empty()) {
-      resource.notes.push_back(
-          Format("Remove the # to use it, if {} is acceptable.", kind.traits.danger));
+  std::vector<HostDevice> devices = DevicesOf(ancestries, sysfs);
+  suggestions.used_disks = RemoveUsedDisks(devices, sysfs);
+
+  std::vector<NewResource> resources;
+  std::size_t left_out = 0;
+  auto matches = Identify(devices, ancestries, sysfs);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const DeviceKind& kind = *devices[i].kind;
+    if (i == 0 || kind.resource != devices[i - 1].kind->resource) {
+      resources.push_back(ResourceNamed(kind.resource));
+      left_out = 0;
     }
-    const auto is_alike = [&](const Kind& other) {
-      return other.resource == kind.resource && other.traits.danger == kind.traits.danger;
-    };
-    for (; i < units.size() && is_alike(*units[i].kind); ++i) {
-      if (matches[i].notes.empty()) continue;
-      resource.matches.push_back(std::move(matches[i]));
+    if (!matches[i]) continue;
+    NewResource& resource = resources.back();
+    if (resource.matches.size() == kMaxMatches) {
+      resource.notes = {Format("{} more devices of this kind are left out.", ++left_out)};
+      continue;
     }
-    if (kind.traits.danger.empty()) suggestions.devices += resource.matches.size();
-    write(resource, kind.traits.danger);
+    const DeviceAncestry& part = devices[i].parts.front();
+    Withhold(kind.resource == "nic" ? routes.DangerOf(part.self()) : DangerOf(kind, part, sysfs),
+             *matches[i]);
+    resource.matches.push_back(std::move(*matches[i]));
+    resource.nodes = {NewNode{}};
+    if (!kind.traits.also.empty()) {
+      resource.nodes.push_back({.host_path = std::string(kind.traits.also), .optional = true});
+    }
+    if (part.self().subsystem == "net") resource.env = {{"INTERFACES", "{INTERFACE}"}};
   }
+  AddSharedResources(host, resources);
+  if (resources.empty()) return suggestions;
+  suggestions.toml =
+      WriteToml({.notes = {"The devices of this host. Replace example.com with a domain of yours."},
+                 .resources = std::move(resources)});
   return suggestions;
 }
 
