@@ -39,7 +39,13 @@ constexpr std::string_view kFixedNames[] = {"acpi", "amba", "pci", "platform", "
 constexpr std::string_view kDevices = "/devices/";  ///< the beginning of each DEVPATH
 constexpr std::size_t kMaxText = 100;               ///< bytes of a text of a device in a note
 
-/// Returns whether many devices have the serial number, because nobody set it.
+/// Returns whether a match can compare a text of a device, which can be anything.
+bool IsComparable(std::string_view text) {
+  constexpr std::size_t kMaxCompared = 256;  // the configuration should stay readable
+  return !text.empty() && text.size() <= kMaxCompared && IsPrintable(text);
+}
+
+/// Returns whether many devices have the serial number, because it was never set.
 bool IsPlaceholder(std::string_view serial) {
   constexpr std::string_view kKnown[] = {"0001",       "00000001",         "0123456789",
                                          "123456",     "12345678",         "123456789",
@@ -157,7 +163,7 @@ std::string PropertyOf(const HostDevice& device, std::string_view name) {
   std::string value;
   for (const DeviceAncestry& part : device.parts) {
     const auto found = part.self().properties.find(name);
-    if (found == part.self().properties.end() || !IsPrintable(found->second)) return "";
+    if (found == part.self().properties.end() || !IsComparable(found->second)) return "";
     if (&part != &device.parts.front() && found->second != value) return "";
     value = found->second;
   }
@@ -363,7 +369,7 @@ class Identifier {
     std::string_view why_not;
     if (serial.empty()) {
       why_not = "it has no serial number";
-    } else if (!IsPrintable(serial) || IsPlaceholder(serial)) {
+    } else if (!IsComparable(serial) || IsPlaceholder(serial)) {
       why_not = "its serial number is a placeholder";
     } else if (serials_[{usb_id, serial}] > 1) {
       why_not = "another device has its serial number";
@@ -421,7 +427,7 @@ class Identifier {
       std::set<std::string> values;
       for (const std::size_t device : devices) {
         std::string value = NearestAttribute(devices_[device].parts.front(), attribute, sysfs_);
-        if (value.empty() || !IsPrintable(value) || !values.insert(std::move(value)).second) break;
+        if (!IsComparable(value) || !values.insert(std::move(value)).second) break;
       }
       if (values.size() == devices.size()) return attribute;
     }

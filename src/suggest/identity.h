@@ -22,7 +22,7 @@ struct HostDevice {
 /// port, the PCI address, the serial number of a disk, ID_PATH of udev, or the place in sysfs
 /// without the numbers that the kernel gives. The same holds for its device ID.
 ///
-/// Of devices that nothing of this distinguishes, the first has a match for all, which is a
+/// Of devices that are equal in all of this, the first has a match for all, which is a
 /// comment, and the others have none. `ancestries` and `sysfs` are those of the parts. May block.
 std::vector<std::optional<NewMatch>> Identify(const std::vector<HostDevice>& devices,
                                               DeviceAncestries& ancestries, const Sysfs& sysfs);

@@ -8,7 +8,7 @@
 
 namespace patchbay {
 
-/// What recognizes a kind in addition to its names, and how its devices are used.
+/// Conditions of a kind in addition to its names, and how its devices are used.
 struct KindTraits {
   bool is_whole = false;  ///< all parts below one parent are one device
   /// An attribute that a part, or a parent of it, must have, and a pattern for its value.

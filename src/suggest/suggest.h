@@ -7,7 +7,7 @@
 
 namespace patchbay {
 
-/// What suggest found on a host.
+/// The result of a search for devices on a host.
 struct Suggestions {
   std::string toml;            ///< a file that check accepts; "" if there is no device
   std::size_t used_disks = 0;  ///< left out, because the host uses them
