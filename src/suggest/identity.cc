@@ -1,7 +1,8 @@
 // Each device has candidates for its match, the best one first. The key of a candidate names all
-// that it compares, so that candidates of one resource with the same key find the same devices. The
-// first one that no other device has is chosen. If there is none, an attribute that differs between
-// the devices of a key is added, such as the number of the interface of an adapter with four ports.
+// that it compares, so that candidates of one subsystem with the same key find the same devices.
+// The first one that no other device has is chosen. If there is none, an attribute that differs
+// between the devices of a key is added, such as the number of the interface of an adapter with
+// four ports.
 
 #include "suggest/identity.h"
 
@@ -15,6 +16,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "model/glob.h"
+#include "suggest/place.h"
 
 namespace patchbay {
 namespace {
@@ -25,7 +27,7 @@ struct MatchCandidate {
   std::string key;
   std::string why;        ///< "by its serial number"
   std::string id;         ///< a template for the ID, to which an attribute can be appended
-  bool is_place = false;  ///< the ID is the name of a place, which other places can have
+  bool is_place = false;  ///< by DEVPATH; always the last candidate
 };
 
 /// Attributes that stay and can distinguish devices at one place. All of one match must be of one
@@ -33,11 +35,7 @@ struct MatchCandidate {
 constexpr std::string_view kDistinguishing[] = {
     "bInterfaceNumber", "port_number", "dev_port", "dev_id", "port", "iomem_base", "name"};
 
-/// Subsystems whose devices have names that firmware or their place gives them.
-constexpr std::string_view kFixedNames[] = {"acpi", "amba", "pci", "platform", "pnp", "usb", "vio"};
-
-constexpr std::string_view kDevices = "/devices/";  ///< the beginning of each DEVPATH
-constexpr std::size_t kMaxText = 100;               ///< bytes of a text of a device in a note
+constexpr std::size_t kMaxText = 100;  ///< bytes of a text of a device in a note
 
 /// Returns whether a match can compare a text of a device, which can be anything.
 bool IsComparable(std::string_view text) {
@@ -54,98 +52,8 @@ bool IsPlaceholder(std::string_view serial) {
          serial.find_first_not_of(serial.front()) == std::string_view::npos;
 }
 
-bool HasFixedName(const SysfsDevice& device) {
-  const bool is_top = device.path.find('/', kSysDevices.size()) == std::string::npos;
-  return is_top || std::ranges::count(kFixedNames, device.subsystem) > 0;
-}
-
-/// Returns a pattern for the name of a device without the numbers that the kernel gives: "tty*" for
-/// ttyS0. What follows the number of a bus stays: "spi*.1" for spi0.1, "*-0050" for 1-0050.
-std::string NameWithoutNumbers(std::string_view name) {
-  std::string pattern;
-  if (name.starts_with("i2c")) {
-    pattern = "i2c";
-    name.remove_prefix(pattern.size());
-  }
-  while (!name.empty()) {
-    const auto end = std::min(name.find_first_not_of("0123456789"), name.size());
-    if (end == 0) {
-      pattern += EscapedForGlob(name.substr(0, 1));
-      name.remove_prefix(1);
-      continue;
-    }
-    pattern += '*';
-    name.remove_prefix(end);
-    // The last number in the name of a HID device, 0003:0627:0001.0002, counts devices.
-    const bool is_hid = end == 4 && std::ranges::count(name, ':') == 2;
-    if (is_hid) return pattern + EscapedForGlob(name.substr(0, name.rfind('.'))) + ".*";
-    if (name.find_first_of(".:-") == 0) return pattern + EscapedForGlob(name);
-  }
-  return pattern;
-}
-
-/// Returns the text of a pattern, without what it leaves open.
-std::string TextOfPattern(std::string pattern) {
-  std::erase_if(pattern, [](char c) { return c == '*' || c == '\\'; });
-  if (pattern.ends_with('/')) pattern.pop_back();
-  return pattern;
-}
-
-/// Returns the pattern of a place with numbers of up to three digits for each *, which matches any
-/// text. A * for a whole name stays.
-std::string WithNumbers(std::string_view pattern) {
-  std::string exact;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const bool is_name = i > 0 && pattern[i - 1] == '/' && i + 1 == pattern.size();
-    if (pattern[i] == '*' && !is_name) {
-      exact += "{[0-9],[0-9][0-9],[0-9][0-9][0-9]}";
-    } else {
-      exact += pattern[i];
-    }
-  }
-  return exact;
-}
-
 std::string DevpathOf(const DeviceAncestry& device) {
   return device.self().path.substr(std::string_view("/sys").size());
-}
-
-/// A place in sysfs.
-struct Place {
-  std::string pattern;  ///< for DEVPATH
-  std::string name;     ///< what stays of it: "fe204000.spi-spi.1"
-};
-
-/// Returns the place of the device and, with `is_whole`, of all below its parent.
-Place PlaceOf(const DeviceAncestry& device, bool is_whole) {
-  Place place;
-  std::string_view above = "/sys";
-  for (std::size_t i = device.devices.size(); i-- > 0;) {
-    const SysfsDevice& one = device.devices[i];
-    if (is_whole && i == 0 && device.devices.size() > 1) {
-      place.pattern += "/*";
-      break;
-    }
-    // Directories without a device are between the two, such as that of a class.
-    const std::string_view between = std::string_view(one.path).substr(above.size());
-    place.pattern += EscapedForGlob(between.substr(0, between.rfind('/') + 1));
-    above = one.path;
-    if (HasFixedName(one)) {
-      place.pattern += EscapedForGlob(one.name);
-      place.name = one.name;
-      continue;
-    }
-    // Disks have letters, and anyone can rename a network interface.
-    const bool has_other_name = one.subsystem == "net" || one.subsystem == "block";
-    const std::string name = has_other_name ? "*" : NameWithoutNumbers(one.name);
-    place.pattern += name;
-    std::string stays = TextOfPattern(name);
-    stays.erase(0, stays.find_first_not_of(".:-"));
-    if (std::ranges::any_of(stays.starts_with("i2c") ? stays.substr(3) : stays, IsDigit)) {
-      place.name += (place.name.empty() ? "" : "-") + stays;
-    }
-  }
-  return place;
 }
 
 /// Returns the first value of an attribute that the device or a parent of it has, or "".
@@ -209,36 +117,14 @@ class Identifier {
   Identifier(const std::vector<HostDevice>& devices, DeviceAncestries& ancestries,
              const Sysfs& sysfs)
       : devices_(devices), ancestries_(ancestries), sysfs_(sysfs) {
-    const SysfsPaths usb = sysfs.Devices([](std::string_view name) { return name == "usb"; });
-    for (const std::string& path : usb.paths) {
-      const auto device = ancestries.Of(path);
-      if (device && IsUsbDevice(device->self())) ++serials_[IdAndSerial(device->self())];
-    }
+    CountSerials();
     for (std::size_t i = 0; i < devices.size(); ++i) {
       candidates_.push_back(CandidatesOf(devices[i]));
       for (const MatchCandidate& one : candidates_.back()) {
         with_key_[KeyIn(i, one.key)].push_back(i);
-        if (one.is_place) places_with_id_[KeyIn(i, one.id)].insert(one.key);
       }
     }
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      MatchCandidate& place = candidates_[i].back();
-      if (!place.is_place) continue;
-      for (const DeviceAncestry& part : devices[i].parts) {
-        places_.push_back({KeyIn(i, DevpathOf(part)), place.key});
-      }
-    }
-    std::ranges::sort(places_);
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      MatchCandidate& place = candidates_[i].back();
-      if (!place.is_place) continue;
-      if (places_with_id_[KeyIn(i, place.id)].size() > 1) {
-        place.match.id = EscapedForTemplate(TextOfPattern(place.key.substr(kDevices.size())));
-      }
-      if (FindsOtherPlace(KeyIn(i, place.key))) {
-        place.match.udev.properties.back().second = WithNumbers(place.key);
-      }
-    }
+    RefinePlaces();
   }
 
   std::optional<NewMatch> MatchOf(std::size_t device) {
@@ -285,8 +171,50 @@ class Identifier {
     return {std::string(devices_[device].kind->subsystem), key};
   }
 
+  /// Returns the ID as a pattern, and the serial number as it is compared: without spaces at its
+  /// end.
   TextPair IdAndSerial(const SysfsDevice& usb) {
-    return {ancestries_.NumbersOf(usb), sysfs_.Attribute(usb.path, "serial").value_or("")};
+    std::string serial = sysfs_.Attribute(usb.path, "serial").value_or("");
+    serial.resize(serial.find_last_not_of(' ') + 1);
+    return {IdOf(usb), serial};
+  }
+
+  std::string IdOf(const SysfsDevice& usb_or_pci) {
+    std::string id = ancestries_.NumbersOf(usb_or_pci);
+    return id.size() == std::string_view("0403:6001").size() ? id : "*:*";
+  }
+
+  void CountSerials() {
+    const SysfsPaths usb = sysfs_.Devices([](std::string_view name) { return name == "usb"; });
+    for (const std::string& path : usb.paths) {
+      const auto device = ancestries_.Of(path);
+      if (device && IsUsbDevice(device->self())) ++serials_[IdAndSerial(device->self())];
+    }
+  }
+
+  /// Makes the candidates by place exact if their names or patterns fit other places as well.
+  void RefinePlaces() {
+    std::map<TextPair, std::set<std::string>> patterns;  // by the ID
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      const MatchCandidate& place = candidates_[i].back();
+      if (!place.is_place) continue;
+      patterns[KeyIn(i, place.id)].insert(place.key);
+      for (const DeviceAncestry& part : devices_[i].parts) {
+        places_.push_back({KeyIn(i, DevpathOf(part)), place.key});
+      }
+    }
+    std::ranges::sort(places_);
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      MatchCandidate& place = candidates_[i].back();
+      if (!place.is_place) continue;
+      if (patterns[KeyIn(i, place.id)].size() > 1) {
+        place.id = EscapedForTemplate(TextOfPlace(place.key));
+        place.match.id = place.id;
+      }
+      if (FindsOtherPlace(KeyIn(i, place.key))) {
+        place.match.udev.properties.back().second = WithDigits(place.key);
+      }
+    }
   }
 
   /// Returns whether the pattern of a place matches the DEVPATH of a device at another one, because
@@ -329,13 +257,13 @@ class Identifier {
       return found;
     } else if (const SysfsDevice* pci = device.parts.front().PciDevice()) {
       NewMatch match = base;
-      match.pci = ancestries_.NumbersOf(*pci);
+      match.pci = IdOf(*pci);
       match.pci_address = EscapedForGlob(pci->name);
       found.push_back(
           {std::move(match), "pci " + pci->name, "by its PCI address", "{pci_address}"});
     }
     AddProperty(device, base, "ID_PATH", "by its place in the machine", found);
-    const Place place = PlaceOf(device.parts.front(), traits.is_whole);
+    const SysfsPlace place = PlaceOf(device.parts.front(), traits.is_whole);
     base.udev.properties.emplace_back("DEVPATH", place.pattern);
     base.group_by = GroupOf(device);
     base.id = EscapedForTemplate(place.name);
@@ -400,8 +328,7 @@ class Identifier {
     const DeviceAncestry& part = devices_[device].parts.front();
     const std::string value = NearestAttribute(part, known->second, sysfs_);
     match.udev.attributes.emplace_back(known->second, EscapedForGlob(value));
-    const std::string& id = candidate.is_place ? match.id : candidate.id;
-    match.id = Format("{}-{}", id, EscapedForTemplate(value));
+    match.id = Format("{}-{}", candidate.id, EscapedForTemplate(value));
     return true;
   }
 
@@ -438,12 +365,10 @@ class Identifier {
   DeviceAncestries& ancestries_;
   const Sysfs& sysfs_;
   std::map<TextPair, int> serials_;  ///< how many USB devices have an ID and serial number
-  std::vector<std::vector<MatchCandidate>> candidates_;  ///< of each device; never empty
-  /// These are by subsystem and key, or ID.
-  std::map<TextPair, std::vector<std::size_t>> with_key_;
-  std::map<TextPair, std::set<std::string>> places_with_id_;
-  std::vector<FoundPlace> places_;                   ///< sorted
-  std::map<TextPair, std::string_view> attributes_;  ///< that distinguish devices of one key, or ""
+  std::vector<std::vector<MatchCandidate>> candidates_;    ///< of each device; never empty
+  std::vector<FoundPlace> places_;                         ///< sorted
+  std::map<TextPair, std::vector<std::size_t>> with_key_;  ///< devices, by subsystem and key
+  std::map<TextPair, std::string_view> attributes_;  ///< that distinguish these devices, or ""
 };
 
 }  // namespace

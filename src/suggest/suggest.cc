@@ -37,14 +37,15 @@ std::string WholeOf(const DeviceKind& kind, const DeviceAncestry& device, const 
 }
 
 /// Returns whether a device is hardware that a pod can get. A virtual network interface has no
-/// parent on a bus, and a wireless one is useless without its radio.
+/// parent on a bus, and a wireless one is useless without its radio. Pods get disks, no partitions.
 bool IsUsable(const DeviceAncestry& device) {
   const SysfsDevice& self = device.self();
+  const auto found = self.properties.find("DEVTYPE");
+  const std::string type = found == self.properties.end() ? "" : found->second;
   if (self.subsystem == "pci") return true;
-  if (self.subsystem != "net") return !self.node.empty();
-  const auto type = self.properties.find("DEVTYPE");
-  if (type != self.properties.end() && type->second == "wlan") return false;
-  return device.devices.size() > 1 && !device.devices[1].get().subsystem.empty();
+  if (self.subsystem != "net") return !self.node.empty() && type != "partition";
+  const bool has_bus = device.devices.size() > 1 && !device.devices[1].get().subsystem.empty();
+  return has_bus && type != "wlan";
 }
 
 /// Returns the devices of a host, ordered by kind and place.
@@ -65,22 +66,12 @@ std::vector<HostDevice> DevicesOf(DeviceAncestries& ancestries, const Sysfs& sys
   return list;
 }
 
-/// Removes partitions and disks that the host uses. Returns the number of the latter.
-std::size_t RemoveUsedDisks(std::vector<HostDevice>& devices, const Sysfs& sysfs) {
-  DiskUse uses(sysfs);
-  std::size_t used = 0;
-  std::erase_if(devices, [&](const HostDevice& device) {
-    if (device.kind->resource != "disk") return false;
-    const SysfsDevice& self = device.parts.front().self();
-    const auto type = self.properties.find("DEVTYPE");
-    if (!self.number || type == self.properties.end() || type->second != "disk") return true;
-    const auto use = uses.Of(
-        {self.node, self.node, self.number->type, self.number->major, self.number->minor, {}});
-    if (use && use->empty()) return false;
-    ++used;
-    return true;
-  });
-  return used;
+/// Returns whether the host uses a disk, or may use it.
+bool IsUsed(const SysfsDevice& disk, DiskUse& uses) {
+  if (!disk.number) return true;
+  const auto use = uses.Of(
+      {disk.node, disk.node, disk.number->type, disk.number->major, disk.number->minor, {}});
+  return !use || !use->empty();
 }
 
 /// Returns those of the alternatives of a glob that match a node. Only the last component of each
@@ -131,34 +122,37 @@ Suggestions Suggest(const HostRoot& host) {
   const Sysfs sysfs(host);
   DeviceAncestries ancestries(sysfs);
   const DefaultRoutes routes(host);
+  DiskUse uses(sysfs);
   Suggestions suggestions;
-  std::vector<HostDevice> devices = DevicesOf(ancestries, sysfs);
-  suggestions.used_disks = RemoveUsedDisks(devices, sysfs);
-
   std::vector<NewResource> resources;
   std::size_t left_out = 0;
+  const std::vector<HostDevice> devices = DevicesOf(ancestries, sysfs);
   auto matches = Identify(devices, ancestries, sysfs);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const DeviceKind& kind = *devices[i].kind;
-    if (i == 0 || kind.resource != devices[i - 1].kind->resource) {
-      resources.push_back(ResourceNamed(kind.resource));
-      left_out = 0;
+    const DeviceAncestry& part = devices[i].parts.front();
+    if (kind.resource == "disk" && IsUsed(part.self(), uses)) {
+      ++suggestions.used_disks;
+      continue;
     }
     if (!matches[i]) continue;
+    NewResource added = ResourceNamed(kind.resource);
+    if (resources.empty() || resources.back().name != added.name) {
+      if (!kind.traits.also.empty()) {
+        added.nodes.push_back({.host_path = std::string(kind.traits.also), .optional = true});
+      }
+      if (kind.subsystem == "net") added.env = {{"INTERFACES", "{INTERFACE}"}};
+      resources.push_back(std::move(added));
+      left_out = 0;
+    }
     NewResource& resource = resources.back();
     if (resource.matches.size() == kMaxMatches) {
       resource.notes = {Format("{} more devices of this kind are left out.", ++left_out)};
       continue;
     }
-    const DeviceAncestry& part = devices[i].parts.front();
     Withhold(kind.resource == "nic" ? routes.DangerOf(part.self()) : DangerOf(kind, part, sysfs),
              *matches[i]);
     resource.matches.push_back(std::move(*matches[i]));
-    resource.nodes = {NewNode{}};
-    if (!kind.traits.also.empty()) {
-      resource.nodes.push_back({.host_path = std::string(kind.traits.also), .optional = true});
-    }
-    if (part.self().subsystem == "net") resource.env = {{"INTERFACES", "{INTERFACE}"}};
   }
   AddSharedResources(host, resources);
   if (resources.empty()) return suggestions;

@@ -49,6 +49,12 @@ TEST_F(IdentityTest, MatchesEqualSerialNumbersByPort) {
                                  Not(HasSubstr("  serial ="))));
 }
 
+TEST_F(IdentityTest, SerialNumbersThatDifferInSpacesAtTheEndAreEqual) {
+  Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
+  Tty(Usb("1-2", "0403:6001", "A9007YHT  "), 1);
+  EXPECT_THAT(Suggested(), Not(HasSubstr("  serial =")));
+}
+
 TEST_F(IdentityTest, DistinguishesPortsOfOneAdapterByInterface) {
   const std::string first = Usb("1-1", "0403:6010", "FT123");
   const std::string second = kXhci + "/usb1/1-1/1-1:1.1";

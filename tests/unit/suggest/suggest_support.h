@@ -15,7 +15,7 @@ namespace patchbay::test {
 inline const std::string kXhci = "/sys/devices/pci0000:00/0000:00:14.0";
 
 /// A host with a USB controller, for devices that a test adds.
-class SuggestTest : public testing::Test {
+class SuggestTest : InMemory, public testing::Test {
  protected:
   SuggestTest() {
     sysfs_.Device(kXhci, {.subsystem = "pci", .driver = "xhci_hcd"});

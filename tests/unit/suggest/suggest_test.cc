@@ -136,9 +136,9 @@ replicas = 20
 }
 
 TEST_F(SuggestionsTest, OutputForManyDevicesIsLimited) {
-  for (int i = 0; i < 1000; ++i) Tty(Usb("1-" + std::to_string(i + 1), "0403:6001", ""), i);
+  for (int i = 0; i < 150; ++i) Tty(Usb("1-" + std::to_string(i + 1), "0403:6001", ""), i);
   const std::string suggested = Suggested();
-  EXPECT_THAT(suggested, HasSubstr("900 more devices of this kind are left out."));
+  EXPECT_THAT(suggested, HasSubstr("50 more devices of this kind are left out."));
   EXPECT_LT(suggested.size(), 60'000u);
 }
 
