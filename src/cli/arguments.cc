@@ -189,8 +189,8 @@ void AddRunOptions(CLI::App& app, Arguments& arguments) {
 
 /// Adds the options of all commands that read the configuration.
 void AddConfigOptions(CLI::App& app, const std::string& name, Arguments& arguments) {
-  constexpr std::string_view kWithoutConfig[] = {"diff", "schema", "convert", "version",
-                                                 "completion"};
+  constexpr std::string_view kWithoutConfig[] = {"diff",    "schema",  "convert",
+                                                 "suggest", "version", "completion"};
   if (std::ranges::find(kWithoutConfig, name) != std::end(kWithoutConfig)) return;
   app.add_option("--config,-c", arguments.config,
                  "configuration, a file or a directory; also PATCHBAY_CONFIG")
@@ -258,6 +258,10 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
     AddChoice(app, "--output,-o", arguments.output, kOutputs, "output format (default: table)");
   }
   if (name == "convert") AddConvertOptions(app, arguments);
+  if (name == "suggest") {
+    AddHostRoot(app, arguments,
+                "directory where the host's root file system is mounted; default: /");
+  }
   if (name == "completion") {
     AddChoice(app, "shell", arguments.shell, kShells, "the shell")->required();
   }

@@ -18,6 +18,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"run", "serve the configured resources to the kubelet", RunDaemon},
     {"check", "report every error in the configuration", RunCheck},
+    {"suggest", "write a configuration for the devices of this host", RunSuggest},
     {"devices", "list what would be advertised on this host", RunDevices},
     {"explain", "explain why a device is or is not advertised", RunExplain},
     {"allocate", "show what a container would get", RunAllocate},

@@ -13,6 +13,7 @@ namespace patchbay {
 int RunDaemon(const Arguments& arguments, Streams streams);
 int RunCheck(const Arguments& arguments, Streams streams);
 int RunDevices(const Arguments& arguments, Streams streams);
+int RunSuggest(const Arguments& arguments, Streams streams);
 int RunExplain(const Arguments& arguments, Streams streams);
 int RunAllocate(const Arguments& arguments, Streams streams);
 int RunDiff(const Arguments& arguments, Streams streams);

@@ -82,6 +82,28 @@ void WriteNodes(const std::vector<NewNode>& nodes, std::string_view owner, std::
   }
 }
 
+/// Returns a table on one line, or "" if it is empty.
+std::string InlineTable(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  std::string text;
+  for (const auto& [key, value] : pairs) {
+    text += Format("{} {} = {}", text.empty() ? "" : ",", key, value);
+  }
+  return text.empty() ? "" : "{" + text + " }";
+}
+
+std::string UdevText(const NewUdev& udev) {
+  std::vector<std::pair<std::string, std::string>> keys;
+  if (!udev.subsystem.empty()) keys.emplace_back("subsystem", QuoteToml(udev.subsystem));
+  if (!udev.driver.empty()) keys.emplace_back("driver", QuoteToml(udev.driver));
+  for (const auto& [key, values] :
+       {std::pair("properties", &udev.properties), std::pair("attributes", &udev.attributes)}) {
+    auto quoted = *values;
+    for (auto& [name, value] : quoted) value = QuoteToml(value);
+    if (std::string table = InlineTable(quoted); !table.empty()) keys.emplace_back(key, table);
+  }
+  return InlineTable(keys);
+}
+
 void WriteMatch(const NewMatch& match, TableWriter lines) {
   lines.Comments(match.notes);
   lines.Header("[[resource.match]]");
@@ -89,15 +111,17 @@ void WriteMatch(const NewMatch& match, TableWriter lines) {
   lines.Key("regex", match.regex);
   lines.Key("usb", match.usb);
   lines.Key("serial", match.serial);
-  if (!match.udev_subsystem.empty()) {
-    lines.Raw("udev", "{ subsystem = " + QuoteToml(match.udev_subsystem) + " }");
-  }
+  lines.Key("usb_port", match.usb_port);
+  lines.Key("pci", match.pci);
+  lines.Key("pci_address", match.pci_address);
+  if (const std::string udev = UdevText(match.udev); !udev.empty()) lines.Raw("udev", udev);
   if (match.allow_mounted) lines.Raw("allow_mounted", "true");
   lines.Key("type", match.type);
   lines.Key("group_by", match.group_by);
   if (match.together) lines.Raw("together", "true");
   lines.Key("id", match.id);
   lines.Key("require", match.require);
+  if (match.max_devices > 0) lines.Raw("max_devices", Format("{}", match.max_devices));
 }
 
 void WriteMount(const NewMount& mount, TableWriter lines) {
@@ -109,7 +133,19 @@ void WriteMount(const NewMount& mount, TableWriter lines) {
   if (mount.optional) lines.Raw("optional", "true");
 }
 
+/// Makes comments of the lines from `start` on.
+void CommentOut(std::string& text, std::size_t start) {
+  while (start < text.size()) {
+    text.insert(start, text[start] == '\n' ? "#" : "# ");
+    start = text.find('\n', start) + 1;
+  }
+}
+
 void WriteResource(const NewResource& resource, std::string& out) {
+  const std::size_t start = out.size();
+  const auto is_comment = [](const NewMatch& match) { return match.is_comment; };
+  const bool is_all_comment =
+      !resource.matches.empty() && std::ranges::all_of(resource.matches, is_comment);
   TableWriter lines(out, "");
   lines.Comments(resource.notes);
   lines.Header("[[resource]]");
@@ -121,15 +157,20 @@ void WriteResource(const NewResource& resource, std::string& out) {
     return TableWriter(out, "  ");
   };
   for (const NewMatch& match : resource.matches) {
-    WriteMatch(match, part());
+    TableWriter to = part();
+    const std::size_t start_of_match = out.size();
+    WriteMatch(match, to);
     WriteNodes(match.nodes, "resource.match", "    ", out);
+    if (match.is_comment && !is_all_comment) CommentOut(out, start_of_match);
   }
   WriteNodes(resource.nodes, "resource", "  ", out);
   for (const NewMount& mount : resource.mounts) WriteMount(mount, part());
-  if (resource.env.empty()) return;
-  TableWriter env = part();
-  env.Header("[resource.env]");
-  for (const auto& [name, value] : resource.env) env.Raw(name, QuoteToml(value));
+  if (!resource.env.empty()) {
+    TableWriter env = part();
+    env.Header("[resource.env]");
+    for (const auto& [name, value] : resource.env) env.Raw(name, QuoteToml(value));
+  }
+  if (is_all_comment) CommentOut(out, start);
 }
 
 void WriteRefusal(const Refusal& refusal, std::string& out) {

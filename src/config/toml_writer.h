@@ -26,21 +26,32 @@ struct NewNode {
   bool operator==(const NewNode&) const = default;
 };
 
+struct NewUdev {
+  std::string subsystem = {};
+  std::string driver = {};
+  std::vector<std::pair<std::string, std::string>> properties = {}, attributes = {};
+};
+
 struct NewMatch {
   Notes notes = {};
-  std::vector<std::string> paths = {};  ///< globs; exactly one of paths, regex and usb is set
+  std::vector<std::string> paths = {};  ///< globs; the source is the first of those that are set
   std::string regex = {};
   std::vector<std::string> usb = {};
   std::string serial = {};
-  std::string udev_subsystem = {};
+  std::string usb_port = {};
+  std::string pci = {};
+  std::string pci_address = {};
+  NewUdev udev = {};
   bool allow_mounted = false;
   std::string type = {};
   std::string group_by = {};
   bool together = false;
   std::string id = {};
   std::vector<std::string> require = {};
+  int max_devices = 0;              ///< 0: no limit
   std::vector<NewNode> nodes = {};  ///< instead of those of the resource, if there are any
-  SourceLocation place = {};        ///< in the input, for diagnostics
+  bool is_comment = false;  ///< its lines are comments, also those of a resource without other ones
+  SourceLocation place = {};  ///< in the input, for diagnostics
 };
 
 struct NewMount {

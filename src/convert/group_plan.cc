@@ -95,7 +95,7 @@ GroupPlan PlanOfUsb(const GenericGroup& group, Findings& findings) {
                               [&](const NewMatch& known) { return known.serial == serial; });
     if (match == plan.matches.end()) {
       // The node below /dev/bus/usb and no other.
-      plan.matches.push_back({.serial = serial, .udev_subsystem = "usb"});
+      plan.matches.push_back({.serial = serial, .udev = {.subsystem = "usb"}});
       match = plan.matches.end() - 1;
     }
     const std::string id = usb.vendor + ":" + usb.product;

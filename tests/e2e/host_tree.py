@@ -15,11 +15,13 @@ usb1 = "pci0000:00/0000:00:14.0/usb1"
 "usb1/1-2/1-2:1.0"    = { interface = "00", driver = "cdc_acm" }
 "usb1/1-2/1-2:1.0/tty/ttyACM0" = { subsystem = "tty", number = "166:0" }
 
-A device has a `subsystem` and perhaps a `driver`, a `devtype`, a `number` with a `node` (as in
-DEVNAME; else the name of the device), an `ifindex`, `attributes` (a value that begins with "-> " is
-a link), `uevent` (more of what the kernel says), `udev` (properties in its database) and `links`
-(that udev makes below /dev). In short: `usb`, vendor, product and perhaps a serial number, with the
-place below /dev/bus/usb that it is `at`; `interface`, of a USB device; `pci`, vendor and device.
+A device has a `subsystem` ("class/gpio" for the class, where a bus has the same name) and perhaps a
+`driver`, a `devtype`, a `number` with a `node` (as in DEVNAME; else the name of the device), an
+`ifindex`, `attributes` (a value that begins with "-> " is a link), `uevent` (more of what the kernel
+says), `udev` (properties in its database) and `links` (that udev makes below /dev; the first of
+several devices that request a link has it). In short: `usb`, vendor, product and perhaps a serial
+number, with the place below /dev/bus/usb that it is `at`; `interface`, of a USB device; `pci`, vendor
+and device.
 """
 
 import itertools
@@ -30,7 +32,8 @@ import stat
 import tomllib
 
 # The others are classes; sysfs keeps the devices of these elsewhere.
-BUSES = {"media", "pci", "platform", "scsi", "spi", "usb", "usb-serial"}
+BUSES = {"acpi", "amba", "cec", "gpio", "hid", "i2c", "iio", "media", "mmc", "pci", "platform", "scsi", "sdio", "serio",
+         "spi", "usb", "usb-serial", "vchiq-bus", "virtio"}
 KEYS = {"subsystem", "driver", "devtype", "number", "node", "ifindex", "attributes", "uevent",
         "udev", "links", "usb", "at", "interface", "pci"}
 
@@ -139,20 +142,24 @@ class _Tree:
             self.link_to(f"/sys/dev/{kind}/{number}", path)
             self.node(f"/dev/{node}", kind, number)
         links = device.get("links", [])
-        for link in links:
-            self.link_to(f"/dev/{link}", f"/dev/{node}")
         entries = [f"S:{link}" for link in links]
         entries += [f"E:{k}={v}" for k, v in device.get("udev", {}).items()]
         if entries:
+            subsystem = device["subsystem"].removeprefix("class/")
             key = (f"{kind[0]}{number}" if number else
-                   f"n{device['ifindex']}" if "ifindex" in device else
-                   f"+{device['subsystem']}:{name}")
+                   f"n{device['ifindex']}" if "ifindex" in device else f"+{subsystem}:{name}")
             text = "".join(f"{entry}\n" for entry in ["I:4711", *entries, "V:1"])
             self.file(f"/run/udev/data/{key}", text)
+        for link in links:
+            requests = "/run/udev/links/" + link.replace("\\", r"\x5c").replace("/", r"\x2f")
+            if not self.place(requests).is_dir():
+                self.link_to(f"/dev/{link}", f"/dev/{node}")
+            self.link(f"{requests}/{key}", f"0:/dev/{node}")
 
     def _add_to_subsystem(self, path, name, device):
         subsystem = device["subsystem"]
         is_bus = subsystem in BUSES
+        subsystem = subsystem.removeprefix("class/")
         home = f"/sys/bus/{subsystem}" if is_bus else f"/sys/class/{subsystem}"
         self.link_to(f"{path}/subsystem", home)
         self.link_to(f"{home}/devices/{name}" if is_bus else f"{home}/{name}", path)

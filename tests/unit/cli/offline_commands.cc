@@ -14,6 +14,7 @@ constexpr Command kOfflineCommands[] = {
     {"explain", "", RunExplain},
     {"allocate", "", RunAllocate},
     {"device-classes", "", RunDeviceClasses},
+    {"suggest", "", RunSuggest},
     {"schema", "", RunSchema},
     {"convert", "", RunConvert},
 };

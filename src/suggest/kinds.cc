@@ -1,0 +1,178 @@
+#include "suggest/kinds.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "model/glob.h"
+
+namespace patchbay {
+namespace {
+
+/// The first kind that recognizes a device applies.
+constexpr DeviceKind kKinds[] = {
+    {"serial", "USB serial adapter", "tty", "tty{USB,ACM}[0-9]*"},
+    // The kernel has ports without hardware, of the type 0.
+    {"uart",
+     "serial port",
+     "tty",
+     "tty{S,AMA,mxc,PS,THS,SC,LP,O,MXUPCI}[0-9]*",
+     {.attribute = "type", .value = "[1-9]*", .is_attribute_compared = true}},
+    {"video-codec",
+     "video codec",
+     "video4linux",
+     "video[0-9]*",
+     {.is_whole = true,
+      .driver = "{bcm2835-codec*,cedrus*,coda*,hantro*,imx-vpu*,meson-*,mtk-vcodec*,rkvdec*,"
+                "rockchip-rga,s5p-mfc,venus*,wave5*}"}},
+    {"camera", "camera or other video source", "video4linux", "*", {.is_whole = true}},
+    {"sound", "sound card", "sound", "*C[0-9]*", {.is_whole = true}},
+    {"npu",
+     "NPU",
+     "{accel,drm}",
+     "{accel,card,renderD}[0-9]*",
+     {.is_whole = true, .driver = "{amdxdna,intel_vpu,ivpu,qaic,RKNPU,rknpu,rocket}"}},
+    {"npu", "accelerator", "accel", "accel[0-9]*"},
+    {"gpu", "GPU", "drm", "{card,renderD}[0-9]*", {.is_whole = true}},
+    {"coral", "Coral accelerator", "apex", "apex_[0-9]*"},
+    {"coral",
+     "Coral accelerator",
+     "usb",
+     "*",
+     {.ids = "{18d1:9302,1a6e:089a}", .changes_id = true}},
+    {"sdr",
+     "software-defined radio",
+     "usb",
+     "*",
+     {.ids = "{0403:601f,0456:b673,0bda:2832,0bda:2838,1d50:604b,1d50:6089,1d50:60a1,1d50:6108,"
+             "2500:0002,2500:0020,2500:0022,2cf0:5246,2cf0:5250}"}},
+    {"dvb", "DVB adapter", "dvb", "*", {.is_whole = true}},
+    {"cec", "HDMI-CEC adapter", "cec", "cec[0-9]*"},
+    {"rdma",
+     "RDMA device",
+     "infiniband_verbs",
+     "uverbs[0-9]*",
+     {.also = "/dev/infiniband/rdma_cm"}},
+    {"nic", "network interface", "net", "*", {.attribute = "type", .value = "1"}},
+    {"can", "CAN interface", "net", "*", {.attribute = "type", .value = "280"}},
+    {"vfio",
+     "PCI function for virtual machines",
+     "pci",
+     "*",
+     {.driver = "{*_vfio_pci,vfio-pci}", .also = "/dev/vfio/vfio"}},
+    {"tpm", "TPM", "tpmrm", "tpmrm[0-9]*"},
+    {"gpio", "GPIO controller", "gpio", "gpiochip[0-9]*"},
+    {"i2c", "I2C bus", "i2c-dev", "i2c-[0-9]*"},
+    {"spi", "SPI device", "spidev", "spidev[0-9]*"},
+    {"printer", "USB printer", "usbmisc", "lp[0-9]*"},
+    {"modem", "control port of a modem", "{usbmisc,wwan}", "{cdc-wdm,wwan}[0-9]*"},
+    {"optical",
+     "optical drive",
+     "{block,scsi_generic}",
+     "{sg,sr}[0-9]*",
+     {.is_whole = true, .attribute = "type", .value = "5", .is_attribute_compared = true}},
+    {"hid", "HID device", "hidraw", "hidraw[0-9]*"},
+    {"input", "input device", "input", "{event,js,mouse}[0-9]*", {.is_whole = true}},
+    {"disk", "disk", "block",
+     "{hd[a-z],mmcblk[0-9],mmcblk[0-9][0-9],nvme[0-9]*,sd[a-z]*,vd[a-z]*,xvd[a-z]*}"},
+};
+
+constexpr std::string_view kIsConsole = "it is the console of this machine";
+constexpr std::string_view kIsTypedOn = "a container sees everything that is typed on it";
+
+/// Devices of a resource that are dangerous, all or those with an attribute.
+struct Danger {
+  std::string_view resource, why;
+  std::string_view attribute = "", value = "";
+};
+constexpr Danger kDangers[] = {
+    {"uart", kIsConsole, "console", "Y"},
+    {"gpu", kIsConsole, "boot_vga", "1"},
+    {"gpu", kIsConsole, "graphics/fb0/name", "*"},
+    {"hid", kIsTypedOn, "bInterfaceProtocol", "1"},
+    {"hid", kIsTypedOn, "bInterfaceProtocol", "01"},
+    {"input", kIsTypedOn},
+    {"disk", "a container can erase it"},
+};
+
+constexpr SharedKind kSharedNodes[] = {
+    {"kvm", "virtual machines with hardware acceleration", "/dev/kvm"},
+    {"fuse", "file systems in user space", "/dev/fuse"},
+    {"tun", "tunnels and VPNs", "/dev/net/tun"},
+    {"vhost", "fast networks of virtual machines", "/dev/vhost-{net,vsock}"},
+    {"vchiq", "the video core of a Raspberry Pi", "/dev/{vchiq,vcsm-cma}"},
+    {"rockchip-media", "the video codecs of Rockchip", "/dev/{mpp_service,rga,dma_heap/*}"},
+    {"mem", "the memory of this machine", "/dev/mem", "a container can read and change all of it"},
+};
+
+/// The patterns of a kind, compiled once.
+struct CompiledKind {
+  const DeviceKind* kind;
+  std::vector<NamePattern> subsystem, names, value, ids, driver;
+};
+
+std::vector<NamePattern> Compiled(std::string_view pattern) {
+  return pattern.empty() ? std::vector<NamePattern>() : CompileAlternatives(pattern).value();
+}
+
+const std::vector<CompiledKind>& CompiledKinds() {
+  static const auto kinds = [] {
+    std::vector<CompiledKind> compiled;
+    for (const DeviceKind& kind : kKinds) {
+      compiled.push_back({&kind, Compiled(kind.subsystem), Compiled(kind.names),
+                          Compiled(kind.traits.value), Compiled(kind.traits.ids),
+                          Compiled(kind.traits.driver)});
+    }
+    return compiled;
+  }();
+  return kinds;
+}
+
+/// Returns whether the device, or a parent of it, has an attribute with such a value.
+bool HasAttribute(const DeviceAncestry& device, std::string_view name,
+                  const std::vector<NamePattern>& value, const Sysfs& sysfs) {
+  return std::ranges::any_of(device.devices, [&](const SysfsDevice& one) {
+    const auto found = sysfs.Attribute(one.path, name);
+    return found && MatchesAny(value, *found);
+  });
+}
+
+}  // namespace
+
+bool IsSubsystemOfKind(const std::string& subsystem) {
+  return std::ranges::any_of(CompiledKinds(), [&](const CompiledKind& one) {
+    return MatchesAny(one.subsystem, subsystem);
+  });
+}
+
+const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestries,
+                         const Sysfs& sysfs) {
+  const SysfsDevice& self = device.self();
+  const auto driver = std::ranges::find_if(
+      device.devices, [](const SysfsDevice& part) { return !part.driver.empty(); });
+  const auto found = std::ranges::find_if(CompiledKinds(), [&](const CompiledKind& one) {
+    return MatchesAny(one.subsystem, self.subsystem) && MatchesAny(one.names, self.name) &&
+           (one.ids.empty() ||
+            (IsUsbDevice(self) && MatchesAny(one.ids, ancestries.NumbersOf(self)))) &&
+           (one.driver.empty() ||
+            (driver != device.devices.end() && MatchesAny(one.driver, driver->get().driver))) &&
+           (one.value.empty() ||
+            HasAttribute(device, one.kind->traits.attribute, one.value, sysfs));
+  });
+  return found == CompiledKinds().end() ? nullptr : found->kind;
+}
+
+std::string_view DangerOf(const DeviceKind& kind, const DeviceAncestry& device,
+                          const Sysfs& sysfs) {
+  for (const Danger& danger : kDangers) {
+    if (danger.resource != kind.resource) continue;
+    if (danger.value.empty() ||
+        HasAttribute(device, danger.attribute, Compiled(danger.value), sysfs)) {
+      return danger.why;
+    }
+  }
+  return "";
+}
+
+std::span<const SharedKind> SharedNodeKinds() { return kSharedNodes; }
+
+}  // namespace patchbay

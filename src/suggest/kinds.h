@@ -1,0 +1,52 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "discovery/device_ancestry.h"
+
+namespace patchbay {
+
+/// Conditions of a kind in addition to its names, and how its devices are used.
+struct KindTraits {
+  bool is_whole = false;  ///< all parts below one parent are one device
+  /// An attribute that a part, or a parent of it, must have, and a pattern for its value.
+  std::string_view attribute = "", value = "";
+  bool is_attribute_compared = false;  ///< other devices of the subsystem are at the same place
+  std::string_view ids = "";           ///< USB IDs, a pattern with braces; "": any device
+  bool changes_id = false;             ///< a device has each of the IDs in turn
+  std::string_view driver = "";        ///< of the nearest parent with one, a pattern with braces
+  std::string_view also = "";          ///< a node that its users need in addition
+};
+
+/// A kind of device that containers use.
+struct DeviceKind {
+  std::string_view resource;   ///< the name of its resource, without the domain: "serial"
+  std::string_view what;       ///< what a device is, for comments: "serial port"
+  std::string_view subsystem;  ///< of its parts in sysfs, a pattern with braces
+  std::string_view names;      ///< the kernel's names for them, a pattern with braces
+  KindTraits traits = {};
+};
+
+/// Returns whether a kind has devices of this subsystem.
+bool IsSubsystemOfKind(const std::string& subsystem);
+
+/// Returns the kind of a sysfs device: the first one of the table that recognizes it. Null if
+/// containers do not use it. Kinds are ordered as in the table: those of one resource are
+/// neighbors.
+const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestries,
+                         const Sysfs& sysfs);
+
+/// Returns why an administrator should decide whether pods get the device; "" if it is harmless.
+std::string_view DangerOf(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs);
+
+/// Nodes with names that stay, which containers can share.
+struct SharedKind {
+  std::string_view resource, what;
+  std::string_view paths;  ///< a glob with braces; all that exist are one device
+  std::string_view danger = "";
+};
+std::span<const SharedKind> SharedNodeKinds();
+
+}  // namespace patchbay

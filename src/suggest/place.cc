@@ -1,0 +1,97 @@
+#include "suggest/place.h"
+
+#include <algorithm>
+
+#include "base/ascii.h"
+#include "model/glob.h"
+
+namespace patchbay {
+namespace {
+
+/// Subsystems whose devices have names that firmware or their place gives them.
+constexpr std::string_view kFixedNames[] = {"acpi", "amba", "pci", "platform", "pnp", "usb", "vio"};
+
+bool HasFixedName(const SysfsDevice& device) {
+  const bool is_top = device.path.find('/', kSysDevices.size()) == std::string::npos;
+  return is_top || std::ranges::count(kFixedNames, device.subsystem) > 0;
+}
+
+}  // namespace
+
+SysfsPlace PlaceOf(const DeviceAncestry& device, bool is_whole) {
+  SysfsPlace place;
+  std::string_view above = "/sys";
+  for (std::size_t i = device.devices.size(); i-- > 0;) {
+    const SysfsDevice& one = device.devices[i];
+    if (is_whole && i == 0 && device.devices.size() > 1) {
+      place.pattern += "/*";
+      break;
+    }
+    // Directories without a device are between the two, such as that of a class.
+    const std::string_view between = std::string_view(one.path).substr(above.size());
+    place.pattern += EscapedForGlob(between.substr(0, between.rfind('/') + 1));
+    above = one.path;
+    if (HasFixedName(one)) {
+      place.pattern += EscapedForGlob(one.name);
+      place.name = one.name;
+      continue;
+    }
+    // Disks have letters, and anyone can rename a network interface.
+    const bool has_other_name = one.subsystem == "net" || one.subsystem == "block";
+    const std::string name = has_other_name ? "*" : NameWithoutNumbers(one.name);
+    place.pattern += name;
+    std::string stays = TextOfPlace(name);
+    stays.erase(0, stays.find_first_not_of(".:-"));
+    if (std::ranges::any_of(stays.starts_with("i2c") ? stays.substr(3) : stays, IsDigit)) {
+      place.name += (place.name.empty() ? "" : "-") + stays;
+    }
+  }
+  return place;
+}
+
+std::string NameWithoutNumbers(std::string_view name) {
+  std::string pattern;
+  if (name.starts_with("i2c")) {
+    pattern = "i2c";
+    name.remove_prefix(pattern.size());
+  }
+  while (!name.empty()) {
+    const auto end = std::min(name.find_first_not_of("0123456789"), name.size());
+    if (end == 0) {
+      pattern += EscapedForGlob(name.substr(0, 1));
+      name.remove_prefix(1);
+      continue;
+    }
+    pattern += '*';
+    name.remove_prefix(end);
+    // The last number in the name of a HID device, 0003:0627:0001.0002, counts devices.
+    const bool is_hid = end == 4 && std::ranges::count(name, ':') == 2;
+    if (is_hid) return pattern + EscapedForGlob(name.substr(0, name.rfind('.'))) + ".*";
+    if (name.find_first_of(".:-") == 0) return pattern + EscapedForGlob(name);
+  }
+  return pattern;
+}
+
+std::string TextOfPlace(std::string_view pattern) {
+  constexpr std::string_view kBeginning = "/devices/";  // of each DEVPATH
+  std::string text(pattern.substr(pattern.starts_with(kBeginning) ? kBeginning.size() : 0));
+  std::erase_if(text, [](char c) { return c == '*' || c == '\\'; });
+  if (text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+std::string WithDigits(std::string_view pattern) {
+  std::string exact;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char before = i == 0 ? '/' : pattern[i - 1];
+    const bool is_name = before == '/' && i + 1 == pattern.size();
+    if (pattern[i] == '*' && before != '\\' && !is_name) {
+      exact += "{[0-9],[0-9][0-9],[0-9][0-9][0-9]}";
+    } else {
+      exact += pattern[i];
+    }
+  }
+  return exact;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "discovery/device_ancestry.h"
+
+namespace patchbay {
+
+/// A place in sysfs, without the numbers that the kernel gives in the order in which it finds
+/// devices.
+struct SysfsPlace {
+  std::string pattern;  ///< for DEVPATH; * for each number
+  std::string name;     ///< the most specific names that stay: "fe204000.spi-spi.1"
+};
+
+/// Returns the place of the device or, with `is_whole`, of all below its parent. Pure.
+SysfsPlace PlaceOf(const DeviceAncestry& device, bool is_whole);
+
+/// Returns a pattern for the name of a device without these numbers: "ttyS*" for ttyS0. What
+/// follows the number of a bus stays: "spi*.1" for spi0.1, "*-0050" for 1-0050. Pure.
+std::string NameWithoutNumbers(std::string_view name);
+
+/// Returns a text for the pattern of a place, which no other pattern has on a real host. Pure.
+std::string TextOfPlace(std::string_view pattern);
+
+/// Returns the pattern of a place with numbers of up to three digits for each *, which matches any
+/// text. A * for a whole name stays. Pure.
+std::string WithDigits(std::string_view pattern);
+
+}  // namespace patchbay

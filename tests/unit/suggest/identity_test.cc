@@ -1,0 +1,164 @@
+#include "suggest/identity.h"
+
+#include "suggest_support.h"
+
+namespace patchbay {
+namespace {
+
+using test::kXhci;
+using test::WithoutComments;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class IdentityTest : public test::SuggestTest {};
+
+TEST_F(IdentityTest, MatchesByUniqueSerialNumber) {
+  Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
+  EXPECT_THAT(Suggested(), AllOf(HasSubstr("by its serial number"), HasSubstr(R"(
+  usb = "0403:6001"
+  serial = "A9007YHT"
+  udev = { subsystem = "tty" }
+)"),
+                                 Not(HasSubstr("usb_port"))));
+}
+
+TEST_F(IdentityTest, MatchesByPortWithoutUsableSerialNumber) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"", "it has no serial number"},
+      {"0001", "its serial number is a placeholder"},
+      {"0000000000", "its serial number is a placeholder"},
+      {"0123456789ABCDEF", "its serial number is a placeholder"}};
+  for (const auto& [serial, why] : kCases) {
+    Tty(Usb("1-1", "10c4:ea60", serial), 0);
+    EXPECT_THAT(Suggested(), AllOf(HasSubstr(std::string("because ") + why), HasSubstr(R"(
+  usb = "10c4:ea60"
+  usb_port = "1-1"
+  udev = { subsystem = "tty" }
+  id = "{usb_port}"
+)")));
+    sysfs_.Remove(kXhci + "/usb1/1-1");
+  }
+}
+
+TEST_F(IdentityTest, MatchesEqualSerialNumbersByPort) {
+  Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
+  Tty(Usb("1-2", "0403:6001", "A9007YHT"), 1);
+  EXPECT_THAT(Suggested(), AllOf(HasSubstr("another device has its serial number"),
+                                 HasSubstr(R"(usb_port = "1-1")"), HasSubstr(R"(usb_port = "1-2")"),
+                                 Not(HasSubstr("  serial ="))));
+}
+
+TEST_F(IdentityTest, SerialNumbersThatDifferInSpacesAtTheEndAreEqual) {
+  Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
+  Tty(Usb("1-2", "0403:6001", "A9007YHT  "), 1);
+  EXPECT_THAT(Suggested(), Not(HasSubstr("  serial =")));
+}
+
+TEST_F(IdentityTest, DistinguishesPortsOfOneAdapterByInterface) {
+  const std::string first = Usb("1-1", "0403:6010", "FT123");
+  const std::string second = kXhci + "/usb1/1-1/1-1:1.1";
+  sysfs_.Device(
+      second,
+      {.subsystem = "usb", .devtype = "usb_interface", .attributes = {{"bInterfaceNumber", "01"}}});
+  Tty(first, 0);
+  Tty(second, 1);
+  EXPECT_THAT(Suggested(), HasSubstr(R"(
+  path = "/dev/ttyUSB*"
+  usb = "0403:6010"
+  serial = "FT123"
+  udev = { subsystem = "tty", attributes = { bInterfaceNumber = "01" } }
+  id = "{usb_vendor}:{usb_product}-{usb_serial}-01"
+)"));
+}
+
+TEST_F(IdentityTest, MatchesPciFunctionByAddress) {
+  const std::string gpu = "/sys/devices/pci0000:00/0000:00:02.0";
+  sysfs_.Device(gpu, {.subsystem = "pci",
+                      .driver = "i915",
+                      .attributes = {{"vendor", "0x8086"}, {"device", "0x46a6"}}});
+  sysfs_.Device(gpu + "/drm/card1",
+                {.subsystem = "drm", .number = "226:1", .node = "/dev/dri/card1"});
+  sysfs_.Device(gpu + "/drm/renderD128",
+                {.subsystem = "drm", .number = "226:128", .node = "/dev/dri/renderD128"});
+  EXPECT_THAT(Suggested(), HasSubstr(R"(
+  # GPU (/dev/dri/card1, /dev/dri/renderD128)
+  # It is matched by its PCI address.
+  [[resource.match]]
+  pci = "8086:46a6"
+  pci_address = "0000:00:02.0"
+  udev = { subsystem = "drm" }
+)"));
+}
+
+TEST_F(IdentityTest, MatchesByIdPathOfUdev) {
+  const std::string npu = "/sys/devices/platform/fdab0000.npu";
+  sysfs_.Device("/sys/devices/platform", {});
+  sysfs_.Device(npu, {.subsystem = "platform", .driver = "RKNPU"});
+  sysfs_.Device(npu + "/drm/renderD129", {.subsystem = "drm",
+                                          .number = "226:129",
+                                          .node = "/dev/dri/renderD129",
+                                          .udev = {{"ID_PATH", "platform-fdab0000.npu"}}});
+  EXPECT_THAT(Suggested(), HasSubstr(R"(
+  udev = { subsystem = "{accel,drm}", properties = { ID_PATH = "platform-fdab0000.npu" } }
+  group_by = "parent"
+  id = "{ID_PATH}"
+)"));
+}
+
+/// Adds two I2C buses of a board, one of them behind a multiplexer on the other one, and two SPI
+/// devices. The kernel counts from these numbers.
+void AddBuses(int i2c, int spi, test::FakeSysfs& sysfs) {
+  const auto add_bus = [&](const std::string& above, int number) {
+    const std::string name = "i2c-" + std::to_string(number);
+    sysfs.Device(above + "/" + name, {.subsystem = "i2c"});
+    sysfs.Device(above + "/" + name + "/i2c-dev/" + name,
+                 {.subsystem = "i2c-dev", .number = "89:" + std::to_string(number)});
+    return above + "/" + name;
+  };
+  sysfs.Device("/sys/devices/platform", {});
+  sysfs.Device("/sys/devices/platform/fe205000.i2c", {.subsystem = "platform"});
+  add_bus(add_bus("/sys/devices/platform/fe205000.i2c", i2c), i2c + 1);
+  sysfs.Device("/sys/devices/platform/fe204000.spi", {.subsystem = "platform"});
+  const std::string bus = std::to_string(spi);
+  const std::string master = "/sys/devices/platform/fe204000.spi/spi_master/spi" + bus;
+  sysfs.Device(master, {.subsystem = "spi_master"});
+  for (const std::string select : {".0", ".1"}) {
+    sysfs.Device(master + "/spi" + bus + select, {.subsystem = "spi"});
+    sysfs.Device(master + "/spi" + bus + select + "/spidev/spidev" + bus + select,
+                 {.subsystem = "spidev", .number = "153:" + select.substr(1)});
+  }
+}
+
+TEST_F(IdentityTest, MatchesByPlaceWithoutNumbersOfTheKernel) {
+  AddBuses(0, 0, sysfs_);
+  const std::string before = Suggested();
+  EXPECT_THAT(
+      before,
+      AllOf(
+          HasSubstr(
+              R"(DEVPATH = "/devices/platform/fe204000.spi/spi_master/spi*/spi*.1/spidev/spidev*.1")"),
+          HasSubstr(R"(id = "fe204000.spi-spi.1-spidev.1")")));
+  sysfs_.Remove("/sys/devices/platform");
+  AddBuses(9, 3, sysfs_);
+  EXPECT_EQ(WithoutComments(before), WithoutComments(Suggested()));
+}
+
+TEST_F(IdentityTest, PatternOfABusDoesNotMatchTheBusBehindIt) {
+  AddBuses(0, 0, sysfs_);
+  EXPECT_THAT(Suggested(),
+              HasSubstr("fe205000.i2c/i2c-{[0-9],[0-9][0-9],[0-9][0-9][0-9]}/i2c-dev"));
+}
+
+TEST_F(IdentityTest, EqualDevicesShareOneMatchInAComment) {
+  for (const std::string name : {"tpmrm0", "tpmrm1"}) {
+    sysfs_.Device("/sys/devices/virtual/tpmrm/" + name,
+                  {.subsystem = "tpmrm", .number = "253:" + name.substr(5)});
+  }
+  const std::string suggested = Suggested();
+  EXPECT_THAT(suggested, HasSubstr("distinguishes it from 1 other device"));
+  EXPECT_EQ(WithoutComments(suggested), "\n");
+}
+
+}  // namespace
+}  // namespace patchbay
