@@ -199,7 +199,7 @@ std::string HintOnUdevKey(std::string_view key, std::span<const KeyInfo> keys) {
       key.find_first_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
     return Format("a udev property is written properties = {{ {} = \"…\" }}", key);
   }
-  const std::string elsewhere = WhereItBelongs(key, kUdev);
+  std::string elsewhere = WhereItBelongs(key, kUdev);
   if (IsMisplaced(*FindKey(keys, "attributes"), key)) return elsewhere;
   return Format("{}{}a sysfs attribute is written attributes = {{ {} = \"…\" }}", elsewhere,
                 elsewhere.empty() ? "" : "; ", key);

@@ -354,7 +354,7 @@ void GenericConversion::Flags(const Container& container) {
     const SourceLocation place = source.place();
     auto parts = ReadYaml(text, PlacesIn(text, place, manifest_.lines), budget_, findings_);
     if (parts.size() == 1 && parts[0].text().find(',') != std::string::npos) {
-      const auto same_place = [place](int, int) { return place; };
+      const auto same_place = [&](int, int) { return source.place(); };
       parts = ReadYaml(YamlOfList(parts[0].text()), same_place, budget_, findings_);
     }
     if (!source.IsScalar()) {

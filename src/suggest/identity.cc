@@ -163,7 +163,7 @@ class Identifier {
   struct FoundPlace {
     TextPair devpath;
     std::string key;
-    auto operator<=>(const FoundPlace&) const = default;
+    auto operator<=>(const FoundPlace&) const = default;  // NOLINT(modernize-use-nullptr): its 0
   };
 
   /// Returns a key as one of the subsystem of a device.

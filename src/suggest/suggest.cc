@@ -62,6 +62,7 @@ std::vector<HostDevice> DevicesOf(DeviceAncestries& ancestries, const Sysfs& sys
     whole.parts.push_back(*device);
   }
   std::vector<HostDevice> list;
+  list.reserve(devices.size());
   for (auto& [key, device] : devices) list.push_back(std::move(device));
   return list;
 }
