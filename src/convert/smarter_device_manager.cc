@@ -20,6 +20,7 @@
 #include "convert/fields.h"
 #include "convert/listed_names.h"
 #include "convert/patterns.h"
+#include "model/glob.h"
 #include "model/resource_name.h"
 #include "model/text_pattern.h"
 
