@@ -121,15 +121,10 @@ std::string Comment(const std::string& text) {
 }
 
 std::string ClassText(const ClassifiedResource& resource, const std::string& driver) {
-  const auto scalar = [](const std::string& text) {
-    std::string yaml = YamlText(text);
-    yaml.pop_back();  // the newline
-    return yaml;
-  };
   const std::string name = DeviceClassName(resource.name);
-  std::string usage = Format(kUsage, fmt::arg("resource", scalar(resource.name)),
-                             fmt::arg("label", scalar(name.substr(0, name.find('.')))),
-                             fmt::arg("class", scalar(name)), fmt::arg("driver", driver));
+  std::string usage = Format(kUsage, fmt::arg("resource", YamlString(resource.name)),
+                             fmt::arg("label", YamlString(name.substr(0, name.find('.')))),
+                             fmt::arg("class", YamlString(name)), fmt::arg("driver", driver));
   if (resource.slots > 1) usage += Format(kSharedUsage, resource.slots);
   return YamlText(DeviceClassJson(resource.name, driver)) + Comment(usage);
 }

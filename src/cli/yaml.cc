@@ -13,20 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Returns a text with quotes, unless it is a word that no version of YAML reads as another type.
-std::string YamlString(const std::string& text) {
-  constexpr std::string_view kTypes[] = {"y",   "n",    "yes",   "no",  "on",
-                                         "off", "true", "false", "null"};
-  const bool is_plain = !text.empty() && (IsLetter(text.front()) || text.front() == '/') &&
-                        std::ranges::all_of(text,
-                                            [](char c) {
-                                              return IsAlnum(c) || std::string_view("_-./").find(
-                                                                       c) != std::string_view::npos;
-                                            }) &&
-                        std::ranges::count(kTypes, ToLower(text)) == 0;
-  return is_plain ? text : QuoteYaml(text);
-}
-
 std::string YamlScalar(const Json& json) {
   if (json.is_string()) return YamlString(json.get_ref<const std::string&>());
   if (json.is_array()) return "[]";
@@ -67,6 +53,17 @@ void AddYaml(const Json& json, std::size_t indent, std::string& out) {
 }
 
 }  // namespace
+
+std::string YamlString(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  constexpr std::string_view kTypes[] = {"y",   "n",    "yes",   "no",  "on",
+                                         "off", "true", "false", "null"};
+  const bool is_plain = !text.empty() && (IsLetter(text.front()) || text.front() == '/') &&
+                        text.find_first_not_of(kPlain) == std::string::npos &&
+                        std::ranges::count(kTypes, ToLower(text)) == 0;
+  return is_plain ? text : QuoteYaml(text);
+}
 
 std::string YamlText(const Json& json) {
   if (!IsNested(json)) return YamlScalar(json) + "\n";

@@ -92,7 +92,7 @@ std::string_view WithoutNumber(std::string_view name) {
 
 /// Names in /dev have a dot behind a number, as in links of by-path, or behind one of a few words.
 /// Even behind a number it is unlikely if there is no other dot or colon, or if the name never has
-/// one; `exclude` is not given the benefit of the doubt, because it would exclude nothing.
+/// one. In `exclude`, which would exclude nothing, it is unlikely then behind any number.
 bool IsUnlikelyDot(std::string_view path, GlobKind kind) {
   constexpr std::string_view kNamesWithDots[] = {
       "afu", "dax",      "dfl-fme",   "dfl-port",  "intel-fpga-fme", "intel-fpga-port",

@@ -222,8 +222,7 @@ constexpr KeyInfo kKeys[] = {
         "source: an RE2 regular expression for the whole path; named groups are variables",
         {.example = R"_("/dev/ttyUSB(?P<port>[0-9]+)")_", .alternative_group = 1}),
     Key("resource.match", "usb", kStringOrStrings,
-        "source or condition: USB IDs \"vendor:product\" in hexadecimal; * for any, {a,b} for "
-        "several",
+        "source or condition: USB IDs \"vendor:product\" in hexadecimal, * or {a,b}",
         {.example = R"("0403:6001")",
          .non_empty = true,
          .alternative_group = 2,
@@ -237,8 +236,7 @@ constexpr KeyInfo kKeys[] = {
          .non_empty = true,
          .hint = "usb_port is a condition: add usb = \"*:*\" to find every device on these ports"}),
     Key("resource.match", "pci", kStringOrStrings,
-        "source or condition: PCI IDs \"vendor:device\" in hexadecimal; * for any, {a,b} for "
-        "several",
+        "source or condition: PCI IDs \"vendor:device\" in hexadecimal, * or {a,b}",
         {.example = R"("10ee:*")",
          .non_empty = true,
          .alternative_group = 2,

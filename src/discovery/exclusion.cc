@@ -171,7 +171,7 @@ std::optional<std::string> Exclusion::OfPartition(const std::string& path,
   return std::nullopt;
 }
 
-std::string Exclusion::Use(const Named& named) {
+std::string Exclusion::MarkUsed(const Named& named) {
   Pattern& pattern = patterns_[named.pattern];
   pattern.is_used = true;
   return Format("{} is excluded by {}", named.node.path, pattern.glob.text());

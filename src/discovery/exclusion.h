@@ -57,8 +57,8 @@ class Exclusion {
     std::size_t pattern;
   };
   const std::vector<Named>& named() const { return named_; }
-  /// Returns why a named node is excluded, and notes that its glob has excluded something.
-  std::string Use(const Named& named);
+  /// Notes that the glob of a named node has excluded something. Returns why, for a message.
+  std::string MarkUsed(const Named& named);
 
   /// Returns the globs that have excluded nothing. Of a glob such as "/dev/{sda,sdb}", each name is
   /// a glob of its own.

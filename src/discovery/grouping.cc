@@ -87,7 +87,7 @@ class ExcludedDevices {
       if (const auto group = groups_.find(*key); group != groups_.end()) {
         const auto& [why, named] = group->second;
         return Format("the device \"{}\", which it belongs to, is excluded: {}", key->value,
-                      named == nullptr ? why : scan_.exclusion().Use(*named));
+                      named == nullptr ? why : scan_.exclusion().MarkUsed(*named));
       }
     }
     if (by_syspath_.empty()) return "";
@@ -114,7 +114,7 @@ class ExcludedDevices {
       syspath.resize(syspath.rfind('/'));
       const auto above = by_syspath_.find(syspath);
       if (above == by_syspath_.end()) continue;
-      const std::string excluded = scan_.exclusion().Use(*above->second);
+      const std::string excluded = scan_.exclusion().MarkUsed(*above->second);
       if (why.empty()) why = "it is part of " + excluded;
     }
     return why;
