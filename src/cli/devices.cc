@@ -113,7 +113,7 @@ std::string ProblemsText(const Inspections& inspections, bool colored) {
   for (const auto& [snapshot, reports] : inspections) {
     const std::string& name = snapshot->spec->name;
     for (const UnusedExclude& exclude : snapshot->unused_excludes) {
-      excludes.push_back({name, exclude.glob, std::string(UnusedExclude::kReason)});
+      excludes.push_back({name, exclude.what, std::string(exclude.reason())});
     }
     for (const DeviceNote& note : snapshot->notes) notes.push_back({name, note.device, note.text});
     for (const ListedDevice& listed : snapshot->devices) {

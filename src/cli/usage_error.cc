@@ -25,7 +25,8 @@ struct Synonyms {
 };
 
 constexpr Synonyms kCommandSynonyms[] = {
-    {"devices", "list ls get show device discover scan status resources"},
+    {"devices", "list ls get show device discover status resources"},
+    {"suggest", "init generate gen scan detect new create sample example template setup"},
     {"check", "validate lint verify test vet"},
     {"explain", "describe why inspect debug"},
     {"run", "start serve daemon"},

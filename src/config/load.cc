@@ -43,7 +43,8 @@ void Load(std::vector<SourceFile> sources, const std::string& node, Reporter& re
   const Section document("", table, place, reporter);
   if (is_complete && !document.is_broken() && !document.Has("resource")) {
     reporter.Report(Code::kNoResources, place, "the configuration has no resource",
-                    "write [[resource]] with a name and a [[resource.match]]");
+                    "write [[resource]] with a name and a [[resource.match]]; patchbay suggest "
+                    "prints entries for the devices of a host");
   }
   Model model = Validate(document, node, reporter);
   if (loaded.diagnostics.HasErrors()) return;

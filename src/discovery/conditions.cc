@@ -150,9 +150,9 @@ Mismatch MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
 
 template <class Use>
 void ForEachPattern(const HardwarePatterns& patterns, Use use) {
-  if (patterns.usb) use(*patterns.usb);
-  if (patterns.pci) use(*patterns.pci);
-  if (patterns.udev) use(*patterns.udev);
+  if (patterns.usb) use("usb", *patterns.usb);
+  if (patterns.pci) use("pci", *patterns.pci);
+  if (patterns.udev) use("udev", *patterns.udev);
 }
 
 }  // namespace
@@ -200,7 +200,7 @@ std::optional<Mismatch> FirstMismatch(const UdevPattern& udev, const DeviceAnces
 std::optional<Mismatch> FirstMismatch(const HardwarePatterns& conditions,
                                       const DeviceAncestry& device, const Sysfs& sysfs) {
   Unmatched mismatch;
-  ForEachPattern(conditions, [&](const auto& pattern) {
+  ForEachPattern(conditions, [&](std::string_view, const auto& pattern) {
     // A value that was read has precedence over one that cannot be read.
     if (mismatch && !mismatch->is_unreadable) return;
     if (auto one = FirstMismatch(pattern, device, sysfs)) mismatch = std::move(one);
@@ -214,13 +214,15 @@ std::optional<Unselected> WhyUnselected(const MatchSpec& match, const DeviceAnce
     return Unselected{std::move(mismatch->why)};
   }
   std::optional<Unselected> negated;
-  ForEachPattern(match.negated, [&](const auto& pattern) {
+  ForEachPattern(match.negated, [&](std::string_view name, const auto& pattern) {
     const auto mismatch = FirstMismatch(pattern, device, sysfs);
+    if (mismatch && !mismatch->is_unreadable) return;
+    if (!negated) negated.emplace();
+    negated->negated_by.push_back(name);
     if (!mismatch) {
-      negated = Unselected{"it meets the conditions of \"not\"", true};
-    } else if (mismatch->is_unreadable && !negated) {
-      negated = Unselected{Format("the conditions of \"not\" cannot be checked: {}", mismatch->why),
-                           true};
+      negated->why = "it meets the conditions of \"not\"";
+    } else if (negated->why.empty()) {
+      negated->why = Format("the conditions of \"not\" cannot be checked: {}", mismatch->why);
     }
   });
   return negated;
@@ -230,7 +232,7 @@ std::string WhyNotCompared(const MatchSpec& match, const DeviceAncestry& device,
                            const Sysfs& sysfs) {
   std::string why;
   bool has_compared = false;
-  ForEachPattern(match.negated, [&](const auto& pattern) {
+  ForEachPattern(match.negated, [&](std::string_view, const auto& pattern) {
     const auto mismatch = FirstMismatch(pattern, device, sysfs);
     if (mismatch && mismatch->is_missing) {
       why = mismatch->why;
@@ -239,6 +241,12 @@ std::string WhyNotCompared(const MatchSpec& match, const DeviceAncestry& device,
     }
   });
   return has_compared ? "" : why;
+}
+
+std::vector<std::string_view> ConditionsOfNot(const MatchSpec& match) {
+  std::vector<std::string_view> names;
+  ForEachPattern(match.negated, [&](std::string_view name, const auto&) { names.push_back(name); });
+  return names;
 }
 
 bool IsOfOtherKind(const UsbPattern& usb, const DeviceAncestry& device, const Sysfs& sysfs) {

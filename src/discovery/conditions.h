@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "discovery/device_ancestry.h"
 #include "model/hardware_patterns.h"
@@ -30,8 +32,10 @@ std::optional<Mismatch> FirstMismatch(const HardwarePatterns& conditions,
 
 /// Why a sysfs device is not selected by the conditions of a match.
 struct Unselected {
-  std::string why;          ///< for an administrator
-  bool is_negated = false;  ///< whether it is because of `not`, which excludes whole devices
+  std::string why;  ///< for an administrator
+  /// The conditions of `not` that exclude it with its whole device: "usb", "pci" or "udev".
+  std::vector<std::string_view> negated_by = {};
+  bool is_negated() const { return !negated_by.empty(); }
 };
 
 /// Returns why the device does not meet the conditions of the match, or meets the USB, PCI or udev
@@ -43,6 +47,9 @@ std::optional<Unselected> WhyUnselected(const MatchSpec& match, const DeviceAnce
 /// otherwise. The device passed WhyUnselected.
 std::string WhyNotCompared(const MatchSpec& match, const DeviceAncestry& device,
                            const Sysfs& sysfs);
+
+/// Returns the conditions that `not` of the match has, as in Unselected.
+std::vector<std::string_view> ConditionsOfNot(const MatchSpec& match);
 
 /// Returns whether the device has another vendor or subsystem than the pattern, or is of another
 /// kind, so that the pattern is probably not intended for it.

@@ -159,7 +159,10 @@ void RejectWithoutExcludes(const ResourceSpec& spec, std::vector<Candidate>& fou
                            ScanContext& scan) {
   std::map<std::size_t, std::string_view> missing;
   for (const UnusedExclude& unused : scan.unused_excludes()) {
-    if (spec.matches[unused.match].exclude_required) missing.emplace(unused.match, unused.glob);
+    const bool is_glob = unused.what.starts_with('/');
+    if (is_glob && spec.matches[unused.match].exclude_required) {
+      missing.emplace(unused.match, unused.what);
+    }
   }
   if (missing.empty()) return;
   RejectIf(found, scan, RejectReason::kMissingExclude, [&](const Device& device) {

@@ -56,6 +56,9 @@ void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api)
   report_.BeginMatch(match, index);
   excluded_.clear();
   excluded_nodes_.clear();
+  unused_conditions_.clear();
+  for (const std::string_view name : ConditionsOfNot(match)) unused_conditions_.insert(name);
+  has_selected_ = false;
   exclusion_ = match.exclude.empty() ? Exclusion() : Exclusion::Of(match, *this);
   if (UsesSysfs(match) || api == Api::kDra) WatchNearestExisting("/run/udev/data");
 }
@@ -68,6 +71,10 @@ void ScanContext::EndMatch() {
          .problem = glob + " excludes nothing: no device that the match finds has it now",
          .is_exclude = true});
     unused_excludes_.push_back({match_index_, std::move(glob)});
+  }
+  if (!has_selected_) return;  // there was nothing to exclude
+  for (const std::string_view name : unused_conditions_) {
+    unused_excludes_.push_back({match_index_, Format("not.{}", name)});
   }
 }
 
@@ -213,6 +220,10 @@ bool ScanContext::Take(const SysfsDevice& device) {
 
 std::optional<Unselected> ScanContext::WhyUnselected(const DeviceAncestry& device) {
   auto why = patchbay::WhyUnselected(*match_, device, sysfs_);
+  has_selected_ = has_selected_ || !why;
+  if (why) {
+    for (const std::string_view name : why->negated_by) unused_conditions_.erase(name);
+  }
   if (why || !report_.is_kept()) return why;
   const std::string not_compared = WhyNotCompared(*match_, device, sysfs_);
   report_.AddNotCompared(device.self().node, not_compared);
@@ -376,7 +387,7 @@ bool ScanContext::AddSysfsValues(DeviceNode& node, std::string& excluded) {
     const bool is_other = report_.is_kept() && IsOfOtherKind(match_->conditions, *ancestry, sysfs_);
     report_.Drop(node.path, is_other ? DropReason::kOtherKind : DropReason::kCondition,
                  unselected->why);
-    if (!unselected->is_negated || !IsGrouped()) return false;
+    if (!unselected->is_negated() || !IsGrouped()) return false;
     excluded = std::move(unselected->why);
   }
   if (report_.is_kept()) {

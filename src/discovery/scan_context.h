@@ -180,6 +180,8 @@ class ScanContext {
   std::vector<Candidate> candidates_;
   std::vector<std::pair<Device, std::string>> excluded_;
   std::vector<HostNode> excluded_nodes_;
+  std::set<std::string_view> unused_conditions_;  ///< of `not`: those that excluded no device yet
+  bool has_selected_ = false;                     ///< whether the conditions selected a device
   std::vector<Rejection> rejected_;
   std::unordered_set<std::string> paths_;  ///< of all matches; the first that finds one keeps it
   std::unordered_set<std::string> taken_;  ///< syspaths

@@ -81,7 +81,7 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
       exclude(DropReason::kExcluded, node_excluded->why);
     }
     if (unselected) {
-      if (unselected->is_negated) exclude(DropReason::kCondition, unselected->why);
+      if (unselected->is_negated()) exclude(DropReason::kCondition, unselected->why);
       unfit.push_back({&member->self(), std::move(unselected->why)});
       continue;
     }

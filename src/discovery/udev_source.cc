@@ -79,12 +79,12 @@ void ScanSource(const UdevPattern& udev, ScanContext& scan) {
     if (unselected) {
       // A glob that names what the conditions leave out has excluded something.
       const bool is_named = !self.node.empty() && scan.ExcludeNode(self.node, true);
-      if (unselected->is_negated || !is_named) {
+      if (unselected->is_negated() || !is_named) {
         scan.report().Drop({{"", {self.node.empty() ? self.path : self.node}, self.path},
                             DropReason::kCondition,
                             unselected->why});
       }
-      if (!unselected->is_negated) continue;
+      if (!unselected->is_negated()) continue;
       excluded = std::move(unselected->why);
     }
     Device found;

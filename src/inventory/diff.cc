@@ -66,7 +66,7 @@ void CompareExcludes(const std::vector<UnusedExclude>& before,
                      const std::vector<UnusedExclude>& after, std::vector<Change>& changes) {
   for (const UnusedExclude& exclude : after) {
     if (std::ranges::count(before, exclude) == 0) {
-      changes.push_back({Kind::kUnusedExclude, exclude.glob, std::string(UnusedExclude::kReason)});
+      changes.push_back({Kind::kUnusedExclude, exclude.what, std::string(exclude.reason())});
     }
   }
 }

@@ -70,7 +70,7 @@ Json SnapshotJson::MissingMounts() const {
 Json SnapshotJson::UnusedExcludes() const {
   Json unused = Json::array();
   for (const UnusedExclude& exclude : snapshot_.unused_excludes) {
-    unused.push_back({{"path", exclude.glob}, {"reason", UnusedExclude::kReason}});
+    unused.push_back({{"path", exclude.what}, {"reason", exclude.reason()}});
   }
   return unused;
 }

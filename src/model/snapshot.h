@@ -84,14 +84,20 @@ struct DeviceNote {
   bool operator==(const DeviceNote&) const = default;
 };
 
-/// A glob of `exclude` that excludes nothing on this node: a misspelled link, or a device that the
-/// match does not find.
+/// A glob of `exclude`, or a condition of `not`, that excludes nothing on this node: a misspelled
+/// link or value, or a device that the match does not find.
 struct UnusedExclude {
-  static constexpr std::string_view kReason =
-      "it excludes nothing: no device that the match finds has it; check its spelling, and name a "
-      "node of a device that the match finds";
   std::size_t match = 0;  ///< the index of its match
-  std::string glob;
+  std::string what;       ///< the glob, or "not.usb", "not.pci" or "not.udev"
+
+  /// Why it is reported, for an administrator.
+  std::string_view reason() const {
+    return what.starts_with('/')
+               ? "it excludes nothing: no device that the match finds has it; check its spelling, "
+                 "and name a node of a device that the match finds"
+               : "it excludes nothing: no device that the match finds meets it; check the spelling "
+                 "of its values";
+  }
 
   bool operator==(const UnusedExclude&) const = default;
 };

@@ -253,6 +253,9 @@ TEST_F(ArgumentsTest, SuggestsCommandsByMeaning) {
   for (const auto& [typed, meant] :
        std::vector<std::pair<std::string, std::string>>{{"list", "devices"},
                                                         {"get", "devices"},
+                                                        {"init", "suggest"},
+                                                        {"generate", "suggest"},
+                                                        {"scan", "suggest"},
                                                         {"validate", "check"},
                                                         {"lint", "check"},
                                                         {"describe", "explain"},

@@ -559,7 +559,7 @@ inline std::vector<Sample> BadSamples() {
       {WithKey("cdi_devices = ['v/c=x y']"), "2:22 bad-value", "", ""},
       {WithKey("cdi_devices = ['v/c=']"), "2:20 bad-value", "empty", ""},
       // Warnings.
-      {"# nothing\n", "0:0 no-resources", "", "[[resource]]"},
+      {"# nothing\n", "0:0 no-resources", "", "patchbay suggest"},
       {WithMatch("path = '/dev/x*'\nid = 'x'"), "5:6 constant-id",
        "if this match finds more than one", "max_devices = 1"},
       {Node("container_path = '/dev/dri/renderD{slot}'", "path = '/dev/dri/renderD*'"),

@@ -242,7 +242,7 @@ TEST_F(ExclusionTest, ReportsGlobsThatExcludeNothing) {
     MatchSpec match = PathMatch({"/dev/nvme*n1"}, type);
     for (const std::string_view glob : globs) match = Without(match, glob);
     std::vector<std::string> texts;
-    for (const UnusedExclude& exclude : Look(match).unused_excludes) texts.push_back(exclude.glob);
+    for (const UnusedExclude& exclude : Look(match).unused_excludes) texts.push_back(exclude.what);
     return texts;
   };
   EXPECT_THAT(unused({"/dev/disk/by-id/nvme-SYSTEM", "/dev/nvme1*"}), IsEmpty());

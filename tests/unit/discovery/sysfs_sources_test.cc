@@ -521,7 +521,7 @@ TEST_F(SysfsSourcesTest, NodeThatTheConditionsLeaveOutExcludesItsDevice) {
     const Discovery none = Find(test::Without(wildcard, unused));
     EXPECT_THAT(Paths(none), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
     ASSERT_EQ(none.unused_excludes.size(), 1u);
-    EXPECT_EQ(none.unused_excludes[0].glob, unused);
+    EXPECT_EQ(none.unused_excludes[0].what, unused);
   }
 }
 
@@ -564,6 +564,36 @@ TEST_F(SysfsSourcesTest, NotExcludesTheDeviceOfAPartThatMeetsIt) {
   EXPECT_THAT(Find(pci).devices, testing::SizeIs(1));
   pci.negated.udev = Subsystem("i2c-dev");
   EXPECT_THAT(Find(pci).devices, IsEmpty());
+}
+
+TEST_F(SysfsSourcesTest, ReportsConditionsOfNotThatExcludeNothing) {
+  const auto unused = [&](const MatchSpec& match) {
+    std::vector<std::string> what;
+    for (const UnusedExclude& exclude : Find(match).unused_excludes) what.push_back(exclude.what);
+    return what;
+  };
+  tree_.File(kHub.substr(1) + "/1-1.2/devpath", "1.2\n");
+  UsbPattern second, misspelled;
+  second.ports = {Name("1-1.2")};
+  misspelled.ports = {Name("1.1-2")};
+  for (MatchSpec match :
+       {Usb(0x0403, 0x6001), Udev(Subsystem("tty")), test::PathMatch({"/dev/ttyUSB*"})}) {
+    match.negated.usb = second;
+    EXPECT_THAT(unused(match), IsEmpty());
+    match.negated.usb = misspelled;
+    EXPECT_THAT(unused(match), ElementsAre("not.usb"));
+    match.negated.udev = UdevPattern{{}, {}, {{"ID_SERIAL_SHORT", {Name("SYSTEM")}}}, {}};
+    EXPECT_THAT(unused(match), ElementsAre("not.udev", "not.usb"));
+    match.exclude_required = true;
+    EXPECT_THAT(Find(match).devices, testing::SizeIs(2)) << "it is about globs";
+    // Both exclude the same device.
+    match.negated.usb = second;
+    match.negated.udev = UdevPattern{{}, {}, {}, {{"devpath", {Name("1.2")}}}};
+    EXPECT_THAT(unused(match), IsEmpty());
+  }
+  MatchSpec absent = Usb(0x0403, 0x6015);
+  absent.negated.usb = misspelled;
+  EXPECT_THAT(unused(absent), IsEmpty()) << "there is nothing to exclude";
 }
 
 TEST_F(SysfsSourcesTest, RejectsADeviceWithAMissingNode) {

@@ -68,8 +68,9 @@ TEST(Diff, ReportsAnUnusedExcludeOnce) {
   const Snapshot before = Of({Listed("a")});
   Snapshot after = before;
   after.unused_excludes = {{0, "/dev/sytem"}};
-  EXPECT_THAT(Diff(&before, after), ElementsAre(Change{Kind::kUnusedExclude, "/dev/sytem",
-                                                       std::string(UnusedExclude::kReason)}));
+  EXPECT_THAT(Diff(&before, after),
+              ElementsAre(Change{Kind::kUnusedExclude, "/dev/sytem",
+                                 std::string(after.unused_excludes[0].reason())}));
   EXPECT_EQ(ProblemsAtStart(after), Diff(&before, after));
   EXPECT_THAT(Diff(&after, after), IsEmpty());
   EXPECT_THAT(Diff(&after, before), IsEmpty());
