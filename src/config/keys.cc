@@ -109,6 +109,10 @@ constexpr KeyInfo kKeys[] = {
         {.default_value = "8", .range = {1, 256}}),
     Key("daemon", "device_metrics", kBoolean, "whether metrics have series for each device",
         {.default_value = "true"}),
+    Key("daemon", "suggest_page", kBoolean,
+        "whether the status page, which needs no login, also shows the devices that no resource "
+        "has",
+        {.default_value = "false"}),
     Key("daemon", "log_level", kChoice, "minimum log level",
         {.default_value = R"("info")", .choices = kLogLevelNames}),
     Key("daemon", "api", kChoice,

@@ -114,6 +114,7 @@ DaemonSpec CompileDaemon(const Section& daemon, PatternBudget& budget, Reporter&
   daemon.Read("rescan", spec.rescan);
   daemon.Read("max_probes", spec.max_probes);
   daemon.Read("device_metrics", spec.device_metrics);
+  daemon.Read("suggest_page", spec.suggest_page);
   daemon.Read("log_level", spec.log_level);
   daemon.Read("api", spec.api);
   if (const Text* listen = daemon.GetText("listen")) {

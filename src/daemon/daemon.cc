@@ -72,6 +72,7 @@ Daemon::Daemon(AsioLoop& loop, Log& log, Options options)
                      .revision = options_.revision,
                      .node_name = options_.node_name,
                      .device_metrics = spec_.device_metrics,
+                     .suggest_page = spec_.suggest_page,
                      .config = {options_.config},
                      .kubelet = {.socket = spec_.kubelet_dir + "/kubelet.sock"}})),
       heartbeat_(loop, options_.max_loop_stall),

@@ -214,7 +214,8 @@ void Daemon::ApplyLive(const DaemonSpec& spec) {
   }
   spec_.api = spec.api;  // in effect through the resources
   spec_.device_metrics = spec.device_metrics;
-  status_->SetDeviceMetrics(spec.device_metrics);
+  spec_.suggest_page = spec.suggest_page;
+  status_->SetShown(spec.device_metrics, spec.suggest_page);
 }
 
 /// Changes and drains resources. New ones wait until StartFree.

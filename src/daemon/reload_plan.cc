@@ -88,6 +88,7 @@ constexpr DaemonKey kDaemonKeys[] = {
     {"rescan", true, Same<&D::rescan>},
     {"max_probes", true, Same<&D::max_probes>},
     {"device_metrics", true, Same<&D::device_metrics>},
+    {"suggest_page", true, Same<&D::suggest_page>},
     {"log_level", true, Same<&D::log_level>},
     {"api", true, Same<&D::api>},
     {"dra.driver", false, Same<&D::dra_driver>},

@@ -90,6 +90,9 @@ HttpHandler MakeRoutes(Routes given) {
       if (HasIt(request, etag)) return HttpResponse{304, kJson, "", std::move(etag)};
       return [routes, run] { return StatusResponse(*routes, run); };
     }
+    if (request.path == "/api/v1/suggestions" && routes->status().suggest_page) {
+      return HttpResponse{.content_type = kJson, .body = routes->suggestions()};
+    }
     if (const PageFile* file = FindFile(request.path)) return AnswerFile(request, *file);
     return HttpResponse{404, kPlainText, "not found; see / for the status page\n"};
   };

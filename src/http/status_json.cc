@@ -266,6 +266,7 @@ std::string StatusJson(const NodeStatus& status, WallTime now) {
                                    {"version", status.version},
                                    {"revision", status.revision},
                                    {"node", status.node_name},
+                                   {"suggest_page", status.suggest_page},
                                    {"config", ConfigJson(status.config)},
                                    {"kubelet", KubeletJson(status.kubelet)},
                                    {"dra", DraJson(status.dra.get())}});

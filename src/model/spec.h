@@ -237,6 +237,7 @@ struct DaemonSpec {
   std::chrono::milliseconds rescan = std::chrono::seconds(60);
   int max_probes = 8;  ///< probes that run at the same time
   bool device_metrics = true;
+  bool suggest_page = false;
   LogLevel log_level = LogLevel::kInfo;
   Api api = Api::kDevicePlugin;               ///< of resources that do not set one
   std::string dra_driver = "patchbay.dev";    ///< the name of the driver at the API server

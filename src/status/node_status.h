@@ -81,6 +81,7 @@ struct NodeStatus {
   std::string node_name = {};  ///< of the Kubernetes node
   std::uint64_t serial = 0;    ///< grows with every change
   bool device_metrics = true;  ///< whether metrics have series of single devices
+  bool suggest_page = false;   ///< whether the page shows all devices of the node
   ConfigStatus config = {};
   KubeletStatus kubelet = {};
   ResourceStatuses resources = {};

@@ -110,8 +110,11 @@ void StatusStore::SetConfigReading(ConfigReading reading) {
   });
 }
 
-void StatusStore::SetDeviceMetrics(bool on) {
-  Change([&](NodeStatus& node) { node.device_metrics = on; });
+void StatusStore::SetShown(bool device_metrics, bool suggest_page) {
+  Change([&](NodeStatus& node) {
+    node.device_metrics = device_metrics;
+    node.suggest_page = suggest_page;
+  });
 }
 
 std::shared_ptr<const Snapshot> StatusStore::Exchange(const std::string& resource,

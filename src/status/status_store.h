@@ -53,8 +53,8 @@ class StatusStore : public std::enable_shared_from_this<StatusStore> {
   void SetHiddenResources(HiddenResources hidden);
   /// Records the result of reading the configuration, at start or later.
   void SetConfigReading(ConfigReading reading);
-  /// Enables or disables the series of single devices.
-  void SetDeviceMetrics(bool on);
+  /// See NodeStatus.
+  void SetShown(bool device_metrics, bool suggest_page);
 
   /// Replaces the snapshot of a resource and returns the previous one, null for the first. Records
   /// the transitions of its devices, except those of a resource that is being removed.

@@ -33,6 +33,7 @@ function readAddress() {
   const hash = new URLSearchParams(location.hash.slice(1));
   const health = hash.get("health") ?? "";
   selection = {
+    view: hash.get("view") === "host" ? "host" : "",
     text: hash.get("q") ?? "",
     health: Object.hasOwn(kHealth, health) ? health : "",
     resource: hash.get("resource") ?? "",
@@ -48,6 +49,7 @@ let addressTimer = 0;
 function writeAddress() {
   clearTimeout(addressTimer);
   const hash = new URLSearchParams();
+  if (selection.view) hash.set("view", selection.view);
   if (selection.text) hash.set("q", selection.text);
   if (selection.health) hash.set("health", selection.health);
   if (selection.resource) hash.set("resource", selection.resource);
@@ -61,7 +63,7 @@ function writeAddress() {
 }
 
 function setFilter(text, health) {
-  selection = { text, health, resource: "", device: "" };
+  selection = { view: "", text, health, resource: "", device: "" };
   ranks.clear();
   if (at("text").value !== text) at("text").value = text;
   at("health").value = health;

@@ -127,8 +127,12 @@ name = "example.com/serial"
 [[resource.match]]
 path = "/dev/serial/by-id/*"
 `;
+  const found = status.suggest_page
+    ? make("a", { href: "#view=host" }, "Devices of this node")
+    : copyable("patchbay suggest", "the command");
   return ["The configuration has no resources for this node. Add one to ",
-    make("code", {}, status.config.path), ", or to the ConfigMap that contains it. For example, for all USB serial adapters:",
+    make("code", {}, status.config.path), ", or to the ConfigMap that contains it. What this node has, with the entry for it: ",
+    found, ". For example, for all USB serial adapters:",
     make("div", { class: "snippet" }, copyableText("A resource", "the resource", text))];
 }
 
@@ -136,7 +140,7 @@ function showEmpty(visible) {
   const box = at("empty");
   box.hidden = visible.length > 0;
   if (visible.length > 0) return;
-  fill(box, `${isFiltered()} ${status.config.loaded_at !== null}`, () => {
+  fill(box, `${isFiltered()} ${status.config.loaded_at !== null} ${status.suggest_page}`, () => {
     if (!isFiltered()) {
       return status.config.loaded_at ? firstResource()
         : ["No resources until the configuration is valid."];

@@ -46,7 +46,9 @@ function take(next) {
   clockAhead = Date.now() - Date.parse(next.generated_at);
   resources = next.resources.map(prepare);
   show();
-  if (first) reveal();
+  if (!first) return;
+  reveal();
+  askHost();
 }
 
 /** Prepares what the filter reads at each key stroke. */
@@ -72,6 +74,7 @@ function prepare(resource) {
 
 function show() {
   if (!status) return;
+  showView();
   showKubelet();
   showDra();
   showHead();
@@ -170,12 +173,13 @@ document.addEventListener("keydown", (event) => {
     setFilter("", "");
   }
 });
-document.addEventListener("visibilitychange", ask);
+document.addEventListener("visibilitychange", () => { ask(); askHost(); });
 window.addEventListener("hashchange", () => {
   readAddress();
   message = "";
   show();
   reveal();
+  askHost();
 });
 
 readAddress();

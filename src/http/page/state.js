@@ -5,7 +5,7 @@
 
 let status = null;     // the last response; hides the obsolete window.status
 let resources = [];    // of the status, prepared for the filter
-let selection = { text: "", health: "", resource: "", device: "" };  // the filter and the open row
+let selection = { view: "", text: "", health: "", resource: "", device: "" };  // the view, the filter and the open row
 const ranks = new Map();  // by resource name; problems first
 let columnsShown = 0;  // of the table of devices
 let clockAhead = 0;    // of this machine's clock, in ms

@@ -42,6 +42,7 @@ host_root      = "/host"
 cdi_dir        = "/etc/cdi/"
 rescan         = "5m"
 device_metrics = false
+suggest_page   = true
 log_level = "debug"
 
 [[resource]]
@@ -100,6 +101,7 @@ TEST(Load, CompilesEveryKey) {
   EXPECT_EQ(model.daemon.host_root, "/host");
   EXPECT_EQ(model.daemon.rescan, std::chrono::minutes(5));
   EXPECT_FALSE(model.daemon.device_metrics);
+  EXPECT_TRUE(model.daemon.suggest_page);
   EXPECT_EQ(model.daemon.log_level, LogLevel::kDebug);
 
   ASSERT_THAT(model.resources, SizeIs(2));

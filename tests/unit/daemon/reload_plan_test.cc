@@ -178,6 +178,7 @@ TEST(PlanReload, ReportsDaemonKeysThatNeedARestart) {
   to.rescan = seconds(1);
   to.max_probes = 1;
   to.device_metrics = false;
+  to.suggest_page = true;
   to.log_level = LogLevel::kDebug;
   to.api = Api::kDra;
   to.dra_driver = "example.com";
@@ -187,14 +188,15 @@ TEST(PlanReload, ReportsDaemonKeysThatNeedARestart) {
                           DaemonStep{"host_root", false}, DaemonStep{"cdi_dir", false},
                           DaemonStep{"pod_resources", false}, DaemonStep{"rescan", true},
                           DaemonStep{"max_probes", true}, DaemonStep{"device_metrics", true},
-                          DaemonStep{"log_level", true}, DaemonStep{"api", true},
-                          DaemonStep{"dra.driver", false}, DaemonStep{"kubernetes", false}));
+                          DaemonStep{"suggest_page", true}, DaemonStep{"log_level", true},
+                          DaemonStep{"api", true}, DaemonStep{"dra.driver", false},
+                          DaemonStep{"kubernetes", false}));
   const auto& [listen, hosts, kubelet_dir, host_root, cdi_dir, pod_resources, rescan, max_probes,
-               device_metrics, log_level, api, dra_driver, kubernetes] =
+               device_metrics, suggest_page, log_level, api, dra_driver, kubernetes] =
       to;  // each has a case above
   (void)listen, (void)hosts, (void)kubelet_dir, (void)host_root, (void)cdi_dir, (void)pod_resources,
-      (void)rescan, (void)max_probes, (void)device_metrics, (void)log_level, (void)api,
-      (void)dra_driver, (void)kubernetes;
+      (void)rescan, (void)max_probes, (void)device_metrics, (void)suggest_page, (void)log_level,
+      (void)api, (void)dra_driver, (void)kubernetes;
 }
 
 }  // namespace

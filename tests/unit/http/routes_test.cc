@@ -53,8 +53,20 @@ class RoutesTest : public ::testing::Test {
   HttpHandler handler_ = MakeRoutes({.metrics = [this] { return MakeMetrics(); },
                                      .alive = [this] { return alive_; },
                                      .ready = [this] { return ready_; },
-                                     .status = [this] { return status_; }});
+                                     .status = [this] { return status_; },
+                                     .suggestions = [] { return "{}"; }});
 };
+
+TEST_F(RoutesTest, ServesSuggestionsOnlyIfThePageShowsThem) {
+  EXPECT_EQ(Get("/api/v1/suggestions").status, 404);
+  EXPECT_THAT(Get("/api/v1/status").body, testing::HasSubstr("\"suggest_page\":false"));
+  status_.suggest_page = true;
+  const HttpResponse response = Get("/api/v1/suggestions");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.content_type, "application/json");
+  EXPECT_EQ(response.body, "{}");
+  EXPECT_THAT(Get("/api/v1/status").body, testing::HasSubstr("\"suggest_page\":true"));
+}
 
 TEST_F(RoutesTest, ServesMetricsInPrometheusFormat) {
   const HttpResponse response = Get("/metrics");
