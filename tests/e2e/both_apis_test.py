@@ -38,31 +38,32 @@ class BothApis(containers.TestCase):
 
     def compare_apis(self, example, kubelet):
         root = self.dir / example.stem
-        host_tree.make(HOSTS / example.name, root)
+        node = host_tree.make(HOSTS / example.name, root).get("node", "rack-1")
         (kubelet / "device-plugins").mkdir(parents=True)
         text = without_programs(example.read_text())
         self.assertNotIn("[daemon", text)
         plugin, dra = self.dir / "plugin.toml", self.dir / "dra.toml"
         plugin.write_text(text)
-        with Cluster(kubelet, "rack-1") as cluster:
+        with Cluster(kubelet, node) as cluster:
             dra.write_text(f'[daemon]\napi = "dra"\n{cluster.daemon_keys}{text}')
-            listed = self.read("devices", "--config", str(dra), "--host-root", str(root))["resources"]
+            listed = self.read("devices", "--config", str(dra), "--host-root", str(root), node=node)["resources"]
             # The units of Allocate by the names of devices in ResourceSlices.
             units = {r["name"]: {d["slice_name"]: d["id"] + ("::0" if d["slots"] else "") for d in r["devices"]}
                      for r in listed}
-            with Daemon(dra, kubelet / "device-plugins", "--host-root", str(root), NODE_NAME="rack-1"):
+            with Daemon(dra, kubelet / "device-plugins", "--host-root", str(root), NODE_NAME=node):
                 cluster.succeed(f"await_published {sum(map(len, units.values()))}")
                 for count, (name, devices) in enumerate(units.items()):
                     with self.subTest(resource=name):
                         cluster.succeed(f"class {name}")
                         claim = cluster.succeed(f"prepare claim-{count} {name}")
                         unit = devices[claim["devices"][0]]
-                        answer = self.read("allocate", name, unit, "--config", str(plugin), "--host-root", str(root))
+                        answer = self.read("allocate", name, unit, "--config", str(plugin), "--host-root", str(root),
+                                           node=node)
                         self.compare_containers(answer, claim, cluster.cdi_dir, root)
                     cluster.succeed(f"release claim-{count}")
 
-    def read(self, *arguments):
-        ran = run(*arguments, "--output", "json")
+    def read(self, *arguments, node):
+        ran = run(*arguments, "--output", "json", NODE_NAME=node)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return json.loads(ran.stdout)
 

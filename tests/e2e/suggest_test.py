@@ -1,6 +1,6 @@
 """Runs `suggest` on other hosts, and tests that what it prints finds exactly the devices that it names.
 
-The hosts are those of the examples and recipes, and suggest/NAME.toml, machines whose output is suggest/NAME.golden.
+The hosts are those of the examples, and suggest/NAME.toml, machines whose output is suggest/NAME.golden.
 
     python3 suggest_test.py --write    updates the golden files; review the diff
 """
@@ -15,7 +15,7 @@ from support import SOURCE, run
 
 HERE = SOURCE / "tests/e2e"
 MACHINES = sorted((HERE / "suggest").glob("*.toml"))
-HOSTS = MACHINES + sorted([*(HERE / "examples").glob("*.toml"), *(HERE / "recipes").glob("*.toml")])
+HOSTS = MACHINES + sorted((HERE / "examples").glob("*.toml"))
 NOTHING = "this host has no device that containers use\n"
 IS_SHARED = "Nothing that stays"
 

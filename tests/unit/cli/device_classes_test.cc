@@ -326,28 +326,26 @@ TEST_F(DeviceClassesTest, CommentedClaimSelectsADeviceById) {
 
 TEST_F(DeviceClassesTest, DocumentedClaimsAreValid) {
   int claims = 0;
-  for (const char* page : {"dra.md", "recipes.md"}) {
-    std::ifstream file(Format("{}/docs/{}", PATCHBAY_SOURCE_DIR, page));
-    std::string yaml;
-    bool is_yaml = false;
-    for (std::string line; std::getline(file, line);) {
-      if (line.starts_with("```")) {
-        is_yaml = line == "```yaml";
-        if (is_yaml) yaml += "---\n";
-      } else if (is_yaml) {
-        yaml += line + "\n";
-      }
+  std::ifstream file(PATCHBAY_SOURCE_DIR "/docs/dra.md");
+  std::string yaml;
+  bool is_yaml = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("```")) {
+      is_yaml = line == "```yaml";
+      if (is_yaml) yaml += "---\n";
+    } else if (is_yaml) {
+      yaml += line + "\n";
     }
-    for (const Json& document : DocumentsOf(yaml)) {
-      const Json kind = document.value("kind", "");
-      if (kind != "ResourceClaim" && kind != "ResourceClaimTemplate") continue;
-      const Json& spec = document["spec"];
-      Create(kClaims,
-             {{"apiVersion", document["apiVersion"]},
-              {"kind", "ResourceClaim"},
-              {"metadata", {{"name", Format("claim-{}", ++claims)}, {"namespace", "default"}}},
-              {"spec", kind == "ResourceClaim" ? spec : spec["spec"]}});
-    }
+  }
+  for (const Json& document : DocumentsOf(yaml)) {
+    const Json kind = document.value("kind", "");
+    if (kind != "ResourceClaim" && kind != "ResourceClaimTemplate") continue;
+    const Json& spec = document["spec"];
+    Create(kClaims,
+           {{"apiVersion", document["apiVersion"]},
+            {"kind", "ResourceClaim"},
+            {"metadata", {{"name", Format("claim-{}", ++claims)}, {"namespace", "default"}}},
+            {"spec", kind == "ResourceClaim" ? spec : spec["spec"]}});
   }
   EXPECT_GT(claims, 4);
 }

@@ -69,12 +69,13 @@ Device MakeUpDevice(const ResourceSpec& spec, std::size_t match, int number) {
   return device;
 }
 
-/// Returns a snapshot with two made-up devices of each match.
+/// Returns a snapshot with two made-up devices of each match, or one if it has at most one.
 std::shared_ptr<const Snapshot> MakeUpSnapshot(const ResourceSpec& spec) {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->spec = std::make_shared<const ResourceSpec>(spec);
   for (std::size_t match = 0; match < spec.matches.size(); ++match) {
-    for (int number = 0; number < 2; ++number) {
+    const int count = spec.matches[match].max_devices == 1 ? 1 : 2;
+    for (int number = 0; number < count; ++number) {
       snapshot->devices.push_back(
           {std::make_shared<const Device>(MakeUpDevice(spec, match, number)), Health::kHealthy,
            ""});
