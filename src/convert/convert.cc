@@ -116,7 +116,7 @@ std::string_view PartialWorkload(const YamlValue& kind) {
 
 /// Notes that the plugin does not run on all nodes.
 void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings& findings) {
-  const auto owners = container.object.Find("metadata").Find("ownerReferences").items();
+  const YamlValue owners = container.object.Find("metadata").Find("ownerReferences");
   const YamlValue controller = ControllerOf(container);
   const YamlValue type = controller.Find("type");
   const auto add = [&](const YamlValue& cause, std::string_view subject, std::string_view kind) {
@@ -131,7 +131,7 @@ void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings&
        {PodSetting(container, "kind"), PodSetting(container, "type"), type}) {
     const std::string_view workload = PartialWorkload(kind);
     const bool is_of_daemon_set =
-        workload == "Pod" && std::any_of(owners.begin(), owners.end(), [](const YamlValue& owner) {
+        workload == "Pod" && std::ranges::any_of(owners.items(), [](const YamlValue& owner) {
           return owner.Find("kind").text() == "DaemonSet";
         });
     if (!workload.empty() && !is_of_daemon_set) return add(kind, "the plugin is", workload);
@@ -224,8 +224,8 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
     found = found || file;
     if (file) files.emplace_back(&pool, std::move(*file));
   }
-  const bool has_content = std::any_of(files.begin(), files.end(),
-                                       [](const auto& file) { return !IsEmpty(file.second); });
+  const bool has_content =
+      std::ranges::any_of(files, [](const auto& file) { return !IsEmpty(file.second); });
   std::erase_if(files, [&](const auto& file) {
     return IsEmpty(file.second) && (has_content || diagnostics.HasErrors());
   });

@@ -31,8 +31,8 @@ bool IsNodeName(std::string_view path) {
   const std::string_view name = path.substr(kDev.size());
   if (BaseName(path).starts_with("by-")) return false;
   return IsAmong(name, kUsualNodes) ||
-         std::any_of(std::begin(kUsualPrefixes), std::end(kUsualPrefixes),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
+         std::ranges::any_of(kUsualPrefixes,
+                             [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
          BaseName(path).find('.') != std::string_view::npos ||
          DirectoryOf(path).find("/by-") != std::string::npos;
 }
@@ -41,7 +41,7 @@ bool IsNodeName(std::string_view path) {
 /// /dev/bus/usb/001 and /dev/dvb/adapter0.
 bool IsNumbered(std::string_view path) {
   const std::string_view name = BaseName(path);
-  return std::any_of(name.begin(), name.end(), IsDigit) && !name.starts_with("adapter") &&
+  return std::ranges::any_of(name, IsDigit) && !name.starts_with("adapter") &&
          !path.starts_with("/dev/bus/");
 }
 

@@ -42,11 +42,8 @@ constexpr std::string_view kFileKeys[] = {"devices",   "device",           "doma
 
 /// Returns whether a value has no text at any depth, as a placeholder.
 bool IsBlank(const YamlValue& value) {
-  const auto items = value.items();
-  const auto entries = value.entries();
-  return value.text().empty() && std::all_of(items.begin(), items.end(), IsBlank) &&
-         std::all_of(entries.begin(), entries.end(),
-                     [](const YamlEntry& entry) { return IsBlank(entry.value); });
+  return value.text().empty() && std::ranges::all_of(value.items(), IsBlank) &&
+         std::ranges::all_of(value.entries(), IsBlank, &YamlEntry::value);
 }
 
 /// Returns the YAML of a device from the old form of --device: name,path,path. Each path is a
@@ -429,9 +426,8 @@ bool IsGenericConfiguration(const YamlValue& value, bool is_root) {
   if (is_root && !value.Find("kind")) {
     return devices || value.Find("device") || value.Find("groups");
   }
-  const auto items = devices.items();
-  return std::any_of(items.begin(), items.end(),
-                     [](const YamlValue& device) { return bool(device.Find("groups")); });
+  return std::ranges::any_of(devices.items(),
+                             [](const YamlValue& device) { return bool(device.Find("groups")); });
 }
 
 std::optional<Misspelled> FindMisspelledGeneric(const YamlValue& value) {

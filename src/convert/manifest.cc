@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <utility>
 
 #include "base/ascii.h"
@@ -141,7 +140,7 @@ bool RunsProgram(const Container& container, std::string_view program) {
   const auto command =
       std::span(container.arguments).first(std::min(words, container.arguments.size()));
   return is_it(container.name) || is_it(container.image) ||
-         std::any_of(command.begin(), command.end(), [&](const Manifest::Argument& word) {
+         std::ranges::any_of(command, [&](const Manifest::Argument& word) {
            return !word.text.starts_with('-') && is_it(word.text);
          });
 }
@@ -266,14 +265,13 @@ void Walk::Text(const YamlValue& text, const std::shared_ptr<const Scope>& outer
 /// Removes the containers of other programs. The image of the plugin can have any name.
 void KeepPlugin(Manifest& manifest, std::string_view default_path) {
   auto& containers = manifest.containers;
-  const auto is_named = [](const Container& container) { return container.runs_program; };
   const auto may_be_it = [&](const Container& container) {
     return NamesDevices(container) ||
-           std::any_of(manifest.documents.begin(), manifest.documents.end(),
-                       [&](const auto& document) { return Reads(container, document); });
+           std::ranges::any_of(manifest.documents,
+                               [&](const auto& document) { return Reads(container, document); });
   };
-  const bool has_named = std::any_of(containers.begin(), containers.end(), is_named);
-  if (has_named) std::erase_if(containers, std::not_fn(is_named));
+  const bool has_named = std::ranges::any_of(containers, &Container::runs_program);
+  if (has_named) std::erase_if(containers, std::not_fn(&Container::runs_program));
   ConfigMaps config_maps(manifest, manifest.budget);
   for (Container& container : containers) {
     for (Manifest::Argument& argument : container.arguments) {
@@ -362,8 +360,7 @@ Manifest ReadManifest(const std::string& file, const std::string& text,
 }
 
 bool NamesDevices(const Container& container) {
-  return std::any_of(container.arguments.begin(), container.arguments.end(),
-                     [](const auto& argument) { return FlagOf(argument) == "device"; });
+  return std::ranges::find(container.arguments, "device", FlagOf) != container.arguments.end();
 }
 
 std::shared_ptr<const Scope> ScopeOf(const YamlValue& map, std::shared_ptr<const Scope> outer) {
@@ -430,8 +427,9 @@ std::vector<const Container*> ReadersOf(const Manifest::Document& document,
   }
   const auto& readers = mounting.empty() ? named : mounting;
   // The values of a chart are read by its own container.
-  std::copy_if(readers.begin(), readers.end(), std::back_inserter(inside),
-               [&](const Container* reader) { return reader->object.IsSameAs(document.object); });
+  for (const Container* reader : readers) {
+    if (reader->object.IsSameAs(document.object)) inside.push_back(reader);
+  }
   return inside.empty() ? readers : inside;
 }
 

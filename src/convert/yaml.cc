@@ -187,8 +187,7 @@ std::string SeparateColons(const std::string& text) {
 }
 
 bool SameWithoutCase(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return ToLower(x) == ToLower(y); });
+  return std::ranges::equal(a, b, [](char x, char y) { return ToLower(x) == ToLower(y); });
 }
 
 /// Returns whether a scalar is the same value in JSON without quotes.
@@ -199,7 +198,7 @@ bool IsJsonLiteral(const YamlValue& scalar) {
   if (IsAmong(digits, kWords)) return true;
   if (digits.starts_with('-')) digits.remove_prefix(1);
   return !digits.empty() && digits.size() < 16 && (digits == "0" || digits[0] != '0') &&
-         std::all_of(digits.begin(), digits.end(), IsDigit);
+         std::ranges::all_of(digits, IsDigit);
 }
 
 void AppendJson(const YamlValue& value, std::string& json) {
@@ -289,7 +288,7 @@ std::vector<YamlValue> ReadYaml(const std::string& text, PlaceOf place_of, YamlB
   auto nodes = Parse(text);
   if (!nodes) nodes = Parse(SeparateColons(text));
   // The parser can report an error one line after the end of the text.
-  const auto lines = static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
+  const auto lines = static_cast<int>(std::ranges::count(text, '\n')) + 1;
   const auto places = std::make_shared<const PlaceOf>(
       [place_of = std::move(place_of), lines](int line, int column) {
         return place_of(std::min(line, lines), column);
@@ -323,7 +322,7 @@ std::string HintOnTemplate(std::string_view text) {
 }
 
 bool IsAmong(std::string_view word, std::span<const std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return std::ranges::find(words, word) != words.end();
 }
 
 TextLines LinesOf(std::string_view text) {
