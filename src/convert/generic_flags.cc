@@ -22,16 +22,6 @@ constexpr std::string_view kFlags[] = {"--config", "--config-file",     "--devic
 constexpr std::string_view kSwitches[] = {"--help", "--version", "-h"};
 constexpr std::string_view kSettings[] = {"--listen", "--log-level", "--plugin-directory"};
 
-bool IsFlag(const Manifest::Argument& argument) {
-  return argument.text.size() > 1 && argument.text.starts_with('-');
-}
-
-/// Returns the text before the first "=", with as many dashes as in the plugin's help.
-std::string NameOfFlag(const Manifest::Argument& argument) {
-  const std::string name = argument.text.substr(0, argument.text.find('='));
-  return name.starts_with("--") || name.size() == 2 ? name : "-" + name;
-}
-
 /// Reports a variable in an argument whose value is not in the input.
 void ReportUnknown(std::string_view what, const Manifest::Argument& argument, Findings& findings) {
   findings.CannotConvert(argument.source.place(),
@@ -77,12 +67,11 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
   const auto& arguments = container.arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Manifest::Argument& argument = arguments[i];
-    if (!IsFlag(argument)) {
+    const std::string flag = FlagOf(argument);
+    if (flag.empty()) {
       TakeWord(argument, i < container.command_size, findings);
       continue;
     }
-    const std::string flag = NameOfFlag(argument);
-    const bool has_next = i + 1 < arguments.size();
     if (flag == "--" || IsAmong(flag, kSwitches)) continue;
     if (!IsAmong(flag, kFlags)) {
       findings.Ignored(
@@ -90,32 +79,28 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
           Format("unknown flag `{}` for generic-device-plugin; it is ignored", Truncate(flag, 60)),
           DidYouMean(flag.substr(0, 60), kFlags, "remove it: the plugin does not start with it"));
       // The next word is probably the value of this flag.
-      if (argument.text.find('=') == std::string::npos && has_next && !IsFlag(arguments[i + 1])) {
-        ++i;
-      }
+      auto next = i;
+      const auto value = ValueOfFlag(arguments, next);
+      if (value && FlagOf(*value).empty()) i = next;
       continue;
     }
-    Manifest::Argument value = argument;
-    if (const auto equals = argument.text.find('='); equals != std::string::npos) {
-      value.text.erase(0, equals + 1);
-    } else if (has_next) {
-      value = arguments[++i];
-    } else {
+    auto value = ValueOfFlag(arguments, i);
+    if (!value) {
       findings.Malformed(argument.source.place(), Format("{} has no value", flag),
                          "add its value, or remove the flag");
       continue;
     }
     const bool is_used = flag == "--device" || flag == "--domain" || flag.starts_with("--config");
-    if (is_used && !value.unknown.empty()) {
-      ReportUnknown(flag, value, findings);
+    if (is_used && !value->unknown.empty()) {
+      ReportUnknown(flag, *value, findings);
       continue;
     }
     if (flag == "--device") {
-      flags.devices.push_back(std::move(value));
+      flags.devices.push_back(std::move(*value));
     } else if (flag == "--domain") {
-      flags.domain = std::move(value.text);
+      flags.domain = std::move(value->text);
     } else if (IsAmong(flag, kSettings)) {
-      flags.settings.emplace_back(flag, std::move(value));
+      flags.settings.emplace_back(flag, std::move(*value));
     }
   }
   return flags;

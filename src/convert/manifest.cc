@@ -102,25 +102,13 @@ void AddChartMounts(const Mount& volume, const YamlValue& value, std::vector<Mou
   for (const YamlValue& item : value.items()) AddChartMounts(volume, item, mounts);
 }
 
-/// Returns the name of a flag without its dashes; "" for other arguments.
-std::string FlagOf(const Manifest::Argument& argument) {
-  const std::string flag = argument.text.substr(0, argument.text.find('='));
-  const auto dashes = std::min(flag.find_first_not_of('-'), flag.size());
-  return dashes == 1 || dashes == 2 ? flag.substr(dashes) : "";
-}
-
 /// Returns the value of the last --config, which some versions name --config-file.
 std::optional<Manifest::Argument> ConfigFlag(const Container& container) {
   std::optional<Manifest::Argument> path;
-  const auto& arguments = container.arguments;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string flag = FlagOf(arguments[i]);
-    if (flag != "config" && flag != "config-file") continue;
-    const auto equals = arguments[i].text.find('=');
-    if (equals == std::string::npos) ++i;
-    if (i == arguments.size()) break;
-    path = arguments[i];
-    if (equals != std::string::npos) path->text.erase(0, equals + 1);
+  for (std::size_t i = 0; i < container.arguments.size(); ++i) {
+    const std::string flag = FlagOf(container.arguments[i]);
+    if (flag != "--config" && flag != "--config-file") continue;
+    if (auto value = ValueOfFlag(container.arguments, i)) path = std::move(value);
   }
   return path;
 }
@@ -359,8 +347,24 @@ Manifest ReadManifest(const std::string& file, const std::string& text,
   return manifest;
 }
 
+std::string FlagOf(const Manifest::Argument& argument) {
+  if (argument.text.size() < 2 || !argument.text.starts_with('-')) return "";
+  const std::string name = argument.text.substr(0, argument.text.find('='));
+  return name.starts_with("--") || name.size() == 2 ? name : "-" + name;
+}
+
+std::optional<Manifest::Argument> ValueOfFlag(const std::vector<Manifest::Argument>& arguments,
+                                              std::size_t& index) {
+  const auto equals = arguments[index].text.find('=');
+  if (equals == std::string::npos && index + 1 == arguments.size()) return std::nullopt;
+  if (equals == std::string::npos) return arguments[++index];
+  Manifest::Argument value = arguments[index];
+  value.text.erase(0, equals + 1);
+  return value;
+}
+
 bool NamesDevices(const Container& container) {
-  return std::ranges::find(container.arguments, "device", FlagOf) != container.arguments.end();
+  return std::ranges::find(container.arguments, "--device", FlagOf) != container.arguments.end();
 }
 
 std::shared_ptr<const Scope> ScopeOf(const YamlValue& map, std::shared_ptr<const Scope> outer) {

@@ -118,6 +118,14 @@ std::string NamespaceOf(const YamlValue& object);
 /// Returns whether namespaces are the same, or not known.
 bool CanShareNamespace(std::string_view a, std::string_view b);
 
+/// Returns the name of a flag with as many dashes as in the help of the plugin: "--device" or "-h".
+/// Returns "" for other arguments.
+std::string FlagOf(const Manifest::Argument& argument);
+/// Returns the value of the flag at an index: the text after its "=", or the next argument, whose
+/// index the function sets. Returns nothing if there is none.
+std::optional<Manifest::Argument> ValueOfFlag(const std::vector<Manifest::Argument>& arguments,
+                                              std::size_t& index);
+
 /// Returns whether the arguments of a container contain --device.
 bool NamesDevices(const Manifest::Container& container);
 
