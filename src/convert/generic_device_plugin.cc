@@ -60,12 +60,6 @@ std::string YamlOfList(std::string_view text) {
   return yaml;
 }
 
-/// The domain of devices, and where it comes from.
-struct Domain {
-  std::string name;
-  SourceLocation place;
-};
-
 /// Returns the domain in a document, or the default of MicroShift.
 std::optional<std::string> DomainIn(const Manifest::Document& document) {
   const YamlValue domain = document.value.Find("domain");
@@ -171,11 +165,11 @@ std::set<std::optional<std::string>> GenericConversion::DomainsInFiles(const Con
 Domain GenericConversion::DomainOf(const Container& container, const Manifest::Document* document,
                                    const SourceLocation& place) {
   if (hints_.domain) return {*hints_.domain, place};
-  if (const auto& flag = FlagsOf(container).domain) return {*flag, place};
+  if (const auto& flag = FlagsOf(container).domain) return *flag;
   const auto variable = config_maps_.Variable(container, "DOMAIN");
   // The plugin ignores an empty variable.
   if (variable && !variable->value.value_or("").empty()) {
-    return {*variable->value, variable->source.place()};
+    return {*variable->value, variable->source.place(), HintOnTemplate(*variable->value)};
   }
   const auto in_files =
       document != nullptr ? std::set{DomainIn(*document)} : DomainsInFiles(container);
@@ -183,14 +177,11 @@ Domain GenericConversion::DomainOf(const Container& container, const Manifest::D
   const auto of_image = DomainOfImage(container.image);
   const std::string otherwise = in_file.value_or(std::string(of_image.value_or(kOldDomain)));
   if (variable && !variable->value) {
-    const std::string& config_map = variable->missing_config_map;
-    NoteUnknown(
-        variable->source.place(), "the variable DOMAIN", Truncate(ToJson(variable->source), 200),
-        otherwise,
-        config_map.empty() ? "" : "pass the ConfigMap " + Truncate(config_map, 100) + " too");
+    NoteUnknown(variable->source.place(), "the variable DOMAIN",
+                Truncate(ToJson(variable->source), 200), otherwise, variable->hint);
   } else if (in_files.empty() && !container.file.path.empty()) {
     NoteUnknown(container.file.place, "the domain", NameOf(container.file), otherwise,
-                HintOnMissing(container.file));
+                container.file.hint);
   } else if (in_files.size() > 1) {
     findings_.Assumed(place,
                       Format("the files that the container can read have different domains; "
@@ -208,7 +199,7 @@ Domain GenericConversion::DomainOf(const Container& container, const Manifest::D
         "the nodes have {}/…, convert again with --domain {}.",
         kOldDomain, kNewDomain, kNewDomain));
   }
-  return {otherwise, place};
+  return {otherwise, place, HintOnTemplate(otherwise)};
 }
 
 /// Reports that `subject` can come from a source outside the input, so that `domain` is assumed.
@@ -290,10 +281,10 @@ void GenericConversion::Device(const YamlValue& value, bool is_file, const Domai
   }
   const std::string name = domain.name + "/" + own_name;
   const auto problem = ProblemWithResourceName(name);
-  if (const auto hint = HintOnTemplate(domain.name); !hint.empty()) {
+  if (!domain.hint.empty()) {
     findings_.CannotConvert(domain.place,
                             Format("the domain is not known: {}", Truncate(domain.name, 100)),
-                            hint + ", or use --domain");
+                            domain.hint + ", or use --domain");
   } else if (problem && !findings_.HasNewErrors()) {
     findings_.CannotConvert(place,
                             Format("invalid resource name {}: {}", Truncate(name, 120), *problem),

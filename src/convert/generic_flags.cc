@@ -22,15 +22,17 @@ constexpr std::string_view kFlags[] = {"--config", "--config-file",     "--devic
 constexpr std::string_view kSwitches[] = {"--help", "--version", "-h"};
 constexpr std::string_view kSettings[] = {"--listen", "--log-level", "--plugin-directory"};
 
+/// Returns what to do about a variable in an argument whose value is not in the input.
+std::string HintOnUnknown(const Manifest::Argument& argument) {
+  return argument.hint + (argument.hint.empty() ? "" : ", or ") + "write its value";
+}
+
 /// Reports a variable in an argument whose value is not in the input.
 void ReportUnknown(std::string_view what, const Manifest::Argument& argument, Findings& findings) {
   findings.CannotConvert(argument.source.place(),
                          Format("{} contains the variable {}, whose value is not in the input: {}",
                                 what, Truncate(argument.unknown, 60), Truncate(argument.text, 100)),
-                         argument.missing_config_map.empty()
-                             ? "write its value"
-                             : Format("pass the ConfigMap {} too, or write the value",
-                                      Truncate(argument.missing_config_map, 100)));
+                         HintOnUnknown(argument));
 }
 
 /// Handles an argument that is neither a flag nor its value: part of the container's command, or a
@@ -90,15 +92,14 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
                          "add its value, or remove the flag");
       continue;
     }
-    const bool is_used = flag == "--device" || flag == "--domain" || flag.starts_with("--config");
-    if (is_used && !value->unknown.empty()) {
+    const bool is_known = value->unknown.empty();
+    if (flag == "--domain") {
+      flags.domain = {value->text, value->source.place(),
+                      is_known ? HintOnTemplate(value->text) : HintOnUnknown(*value)};
+    } else if (!is_known && (flag == "--device" || flag.starts_with("--config"))) {
       ReportUnknown(flag, *value, findings);
-      continue;
-    }
-    if (flag == "--device") {
+    } else if (flag == "--device") {
       flags.devices.push_back(std::move(*value));
-    } else if (flag == "--domain") {
-      flags.domain = std::move(value->text);
     } else if (IsAmong(flag, kSettings)) {
       flags.settings.emplace_back(flag, std::move(*value));
     }

@@ -278,32 +278,52 @@ void KeepPlugin(Manifest& manifest, std::string_view default_path) {
   if (!has_named && containers.size() > 1) std::erase_if(containers, std::not_fn(may_be_it));
 }
 
+/// Returns whether the mounts of a container show where its file is, also if it is not in the
+/// input.
+bool HasKnownFile(const Container& container) {
+  return container.file.path.empty() ? !container.config_maps.empty() : container.file.is_mounted;
+}
+
 /// Removes the texts in ConfigMaps, and in the values of charts, that the plugin does not read.
 void KeepItsFiles(Manifest& manifest, Findings& findings) {
   using Document = Manifest::Document;
   const auto& containers = manifest.containers;
   std::set<std::string> named, read;
   for (const Container& container : containers) {
-    if (container.file.path.empty()) continue;
+    if (container.file.path.empty()) {
+      for (const std::string& name : container.config_maps) read.insert("the ConfigMap " + name);
+      continue;
+    }
     named.insert(container.file.name());
     read.insert(NameOf(container.file));
   }
+  const auto has_known_file = [&](const Container& container) {
+    return HasKnownFile(container) &&
+           (container.runs_program ||
+            std::ranges::any_of(manifest.documents, [&](const Document& document) {
+              return Reads(container, document);
+            }));
+  };
+  const bool are_known = !containers.empty() && std::ranges::all_of(containers, has_known_file);
   const auto is_unread = [&](const Document& document) {
-    bool is_mounted = false, are_known = !containers.empty();
+    if (document.config_map.empty()) return false;
+    bool is_mounted = false;
     for (const Container& container : containers) {
       if (Reads(container, document)) return false;
       is_mounted = is_mounted || container.config_maps.contains(document.config_map);
-      are_known = are_known && container.file.text;
     }
-    return !document.config_map.empty() && (is_mounted || are_known);
+    return is_mounted || are_known;
   };
   const auto remove_if = [&](const auto& condition) {
     std::erase_if(manifest.documents, [&](const Document& document) {
       if (!condition(document)) return false;
-      findings.Ignored(
-          document.value.place(),
-          Format("the plugin does not read `{}`; it is not converted", Truncate(document.key, 100)),
-          "it reads " + Truncate(Format("{}", fmt::join(read, " and ")), 300));
+      findings.Ignored(document.value.place(),
+                       Format("the plugin does not read `{}`{}; it is not converted",
+                              Truncate(document.key, 100),
+                              document.config_map.empty()
+                                  ? ""
+                                  : " in the ConfigMap " + Truncate(document.config_map, 100)),
+                       "it reads " + Truncate(Format("{}", fmt::join(read, " and ")), 300));
       return true;
     });
   };
@@ -427,7 +447,8 @@ std::vector<const Container*> ReadersOf(const Manifest::Document& document,
   std::vector<const Container*> mounting, named, inside;
   for (const Container& container : manifest.containers) {
     if (Reads(container, document)) mounting.push_back(&container);
-    if (container.runs_program) named.push_back(&container);
+    const bool is_elsewhere = !document.config_map.empty() && HasKnownFile(container);
+    if (container.runs_program && !is_elsewhere) named.push_back(&container);
   }
   const auto& readers = mounting.empty() ? named : mounting;
   // The values of a chart are read by its own container.

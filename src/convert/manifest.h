@@ -26,9 +26,9 @@ struct Manifest {
   /// An argument of a container.
   struct Argument {
     YamlValue source;
-    std::string text = {};                ///< with the values of the variables that it refers to
-    std::string unknown = {};             ///< a variable in it whose value is not in the input
-    std::string missing_config_map = {};  ///< contains this value, but is not in the input
+    std::string text = {};     ///< with the values of the variables that it refers to
+    std::string unknown = {};  ///< a variable in it whose value is not in the input
+    std::string hint = {};     ///< how to add this value to the input, if that is known
   };
   /// A file in a container.
   struct File {
@@ -37,8 +37,8 @@ struct Manifest {
     bool is_mounted = false;               ///< a volume contains it
     std::string config_map = {};           ///< its name, if the volume has one with the file
     std::string key = {};                  ///< in the ConfigMap, or the path in another volume
-    bool lacks_key = false;                ///< the ConfigMap in the input does not have the key
     std::string host_path = {};            ///< of a file on the host
+    std::string hint = {};                 ///< how to add it to the input
     std::optional<std::string> text = {};  ///< nothing if the input does not contain it
 
     std::string name() const { return key.empty() ? std::string(BaseName(path)) : key; }
@@ -134,7 +134,8 @@ bool NamesDevices(const Manifest::Container& container);
 bool Reads(const Manifest::Container& container, const Manifest::Document& document);
 
 /// Returns the containers that can read a document: those for which Reads is true, or else those
-/// that are recognizably the plugin; if some of them are in the object of the document, only these.
+/// that are recognizably the plugin and whose mounts do not show that they read another ConfigMap;
+/// if some of them are in the object of the document, only these.
 std::vector<const Manifest::Container*> ReadersOf(const Manifest::Document& document,
                                                   const Manifest& manifest);
 
