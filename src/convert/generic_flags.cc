@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -49,6 +50,32 @@ void TakeWord(const Manifest::Argument& word, bool is_of_command, Findings& find
   }
 }
 
+/// Reports a command line that needs a shell, by its flags. The domain in it is not known.
+GenericFlags FlagsOfScript(const Manifest::Container& container, Findings& findings) {
+  constexpr const char* kInstead =
+      "write the program and its flags as a list in `command`, without a shell";
+  const Manifest::Argument& script = *container.script;
+  const SourceLocation place = script.source.place();
+  std::set<std::string> names;
+  for (const Manifest::Argument& word : container.arguments) {
+    if (const auto flag = FlagOf(word); IsAmong(flag, kFlags)) names.insert(flag);
+  }
+  GenericFlags flags;
+  if (names.contains("--domain") || script.text.find("DOMAIN=") != std::string::npos) {
+    flags.domain = {script.text, place, kInstead};
+  }
+  const std::string message =
+      Format("cannot read {} in the shell command: {}",
+             names.empty() ? "the flags" : Format("{}", fmt::join(names, " and ")),
+             Truncate(script.text, 100));
+  if (NamesDevices(container)) {
+    findings.CannotConvert(place, message, kInstead);
+  } else {
+    findings.Assumed(place, message, kInstead);
+  }
+  return flags;
+}
+
 }  // namespace
 
 std::optional<std::string_view> DomainOfImage(std::string_view image) {
@@ -65,6 +92,7 @@ std::optional<std::string_view> DomainOfImage(std::string_view image) {
 }
 
 GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& findings) {
+  if (container.script) return FlagsOfScript(container, findings);
   GenericFlags flags;
   const auto& arguments = container.arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

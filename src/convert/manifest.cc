@@ -16,12 +16,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <sstream>
 #include <utility>
 
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
 #include "convert/config_maps.h"
+#include "convert/patterns.h"
 
 namespace patchbay {
 namespace {
@@ -32,6 +34,8 @@ using Container = Manifest::Container;
 constexpr int kMaxTextDepth = 4;  // of texts in texts
 constexpr std::size_t kMaxVolumes = 100;
 constexpr std::size_t kMaxConfigMapName = 253;  // as in Kubernetes
+constexpr std::string_view kShells[] = {"ash", "bash", "dash", "sh"};
+constexpr std::string_view kShellSyntax = "\n\"#$&'()*;<>?[\\]`{|}~!";
 constexpr std::string_view kNoConfiguration[] = {"annotations", "args", "command", "env"};
 
 std::vector<YamlValue> OneOrItems(const YamlValue& value) {
@@ -119,18 +123,61 @@ bool MayBeConfiguration(const std::string& text) {
          (text.find("device") != std::string::npos || text.find("group") != std::string::npos);
 }
 
+/// Returns the index of the command line of a shell, behind its -c; the number of arguments if
+/// there is none.
+std::size_t IndexOfScript(const std::vector<Manifest::Argument>& arguments) {
+  bool has_shell = false;
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    const std::string& word = arguments[i].text;
+    if (has_shell && word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')) {
+      return i + 1;
+    }
+    has_shell = has_shell || IsAmong(BaseName(word), kShells);
+  }
+  return arguments.size();
+}
+
+/// Returns whether an argument contains the name of a program and is not a flag.
+bool Names(const Manifest::Argument& argument, std::string_view program) {
+  return !argument.text.starts_with('-') && argument.text.find(program) != std::string::npos;
+}
+
 bool RunsProgram(const Container& container, std::string_view program) {
-  const auto is_it = [&](std::string_view text) {
-    return text.find(program) != std::string_view::npos;
-  };
   // After tini or a shell, the program is not the first word.
-  const std::size_t words = std::max<std::size_t>(container.command_size, 1);
-  const auto command =
-      std::span(container.arguments).first(std::min(words, container.arguments.size()));
-  return is_it(container.name) || is_it(container.image) ||
-         std::ranges::any_of(command, [&](const Manifest::Argument& word) {
-           return !word.text.starts_with('-') && is_it(word.text);
-         });
+  const auto& arguments = container.arguments;
+  const auto script = IndexOfScript(arguments);
+  const auto words = std::max<std::size_t>(container.command_size, 1);
+  const auto command = std::span(arguments).first(std::min(words, arguments.size()));
+  const auto names_it = [&](const Manifest::Argument& word) { return Names(word, program); };
+  return container.name.find(program) != std::string::npos ||
+         container.image.find(program) != std::string::npos ||
+         std::ranges::any_of(command, names_it) ||
+         (script < arguments.size() && names_it(arguments[script]));
+}
+
+/// Replaces the arguments of a shell by those of the program in its command line.
+void ReadScript(Container& container, std::string_view program) {
+  const auto index = IndexOfScript(container.arguments);
+  if (index == container.arguments.size()) return;
+  const Manifest::Argument script = container.arguments[index];
+  std::string line(Trimmed(script.text));
+  for (auto at = line.find("\\\n"); at != std::string::npos; at = line.find("\\\n", at)) {
+    line.replace(at, 2, " ");  // a line break that is not one for the shell
+  }
+  std::istringstream stream(line);
+  std::vector<Manifest::Argument> words;
+  for (std::string word; stream >> word;) words.push_back({script.source, word});
+  auto begin = std::ranges::find_if(
+      words, [&](const Manifest::Argument& word) { return Names(word, program); });
+  if (begin == words.end()) begin = words.begin() + (line.starts_with("exec ") ? 1 : 0);
+  const bool has_variables = std::any_of(words.begin(), begin, [](const Manifest::Argument& word) {
+    return word.text.find('=') != std::string::npos;
+  });
+  const bool needs_shell = line.find_first_of(kShellSyntax) != std::string::npos || has_variables;
+  if (needs_shell) container.script = script;
+  words.erase(words.begin(), begin == words.end() ? begin : begin + 1);
+  container.arguments = std::move(words);
+  container.command_size = 0;
 }
 
 class Walk {
@@ -251,7 +298,7 @@ void Walk::Text(const YamlValue& text, const std::shared_ptr<const Scope>& outer
 }
 
 /// Removes the containers of other programs. The image of the plugin can have any name.
-void KeepPlugin(Manifest& manifest, std::string_view default_path) {
+void KeepPlugin(Manifest& manifest, const Recognizer& recognizer) {
   auto& containers = manifest.containers;
   const auto may_be_it = [&](const Container& container) {
     return NamesDevices(container) ||
@@ -265,13 +312,16 @@ void KeepPlugin(Manifest& manifest, std::string_view default_path) {
     for (Manifest::Argument& argument : container.arguments) {
       argument = config_maps.Expand(container, argument.source);
     }
+    ReadScript(container, recognizer.program);
     for (const Mount& mount : MountsOf(container)) {
       for (const YamlValue& map : mount.config_maps) {
         container.config_maps.insert(map.Find("name").text());
       }
     }
+    if (container.script) continue;
     const auto flag = ConfigFlag(container);
-    container.file = config_maps.FileAt(container, flag ? flag->text : std::string(default_path));
+    container.file =
+        config_maps.FileAt(container, flag ? flag->text : std::string(recognizer.config_path));
     container.file.place = (flag ? flag->source : container.value).place();
     if (!flag && !container.file.is_mounted) container.file = {};
   }
@@ -362,7 +412,7 @@ Manifest ReadManifest(const std::string& file, const std::string& text,
   for (const YamlValue& document : ReadYaml(text, place_of, manifest.budget, findings)) {
     walk.Root(document);
   }
-  KeepPlugin(manifest, recognizer.config_path);
+  KeepPlugin(manifest, recognizer);
   KeepItsFiles(manifest, findings);
   return manifest;
 }

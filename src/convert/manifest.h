@@ -43,7 +43,8 @@ struct Manifest {
 
     std::string name() const { return key.empty() ? std::string(BaseName(path)) : key; }
   };
-  /// A container and its arguments: those of `command`, then those of `args`.
+  /// A container and its arguments: those of `command`, then those of `args`. If these are a shell
+  /// and its command line, the arguments are the words behind the program in the command line.
   struct Container {
     YamlValue value;   ///< its map
     YamlValue object;  ///< the object that contains it
@@ -52,6 +53,8 @@ struct Manifest {
     std::string image = {};  ///< with its tag
     std::vector<Argument> arguments = {};
     std::size_t command_size = 0;            ///< number of arguments from `command`
+    std::optional<Argument> script = {};     ///< a command line that needs a shell, so that its
+                                             ///< words are not what the program gets
     std::set<std::string> config_maps = {};  ///< the names of the ConfigMaps that it mounts
     File file = {};                          ///< its configuration, if --config or a mount has it
     bool runs_program = false;               ///< its name, image or command identifies the plugin
