@@ -8,12 +8,17 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "convert/patterns.h"
-#include "convert/usual_directories.h"
 #include "convert/yaml.h"
 
 namespace patchbay {
 namespace {
 
+/// Paths that are directories on every host that has them.
+constexpr std::string_view kUsualDirectories[] = {
+    "/dev/accel",       "/dev/bus/usb",   "/dev/cpu",  "/dev/disk/by-id",   "/dev/disk/by-path",
+    "/dev/dma_heap",    "/dev/dri",       "/dev/dvb",  "/dev/infiniband",   "/dev/input",
+    "/dev/net",         "/dev/serial",    "/dev/snd",  "/dev/serial/by-id", "/dev/serial/by-path",
+    "/dev/v4l/by-path", "/dev/v4l/by-id", "/dev/vfio", "/dev/usb",          "/dev/xfpga"};
 /// Names below /dev that are not directories, and what such names begin with.
 constexpr std::string_view kUsualNodes[] = {
     "btrfs-control", "console", "cuse",           "full",      "fuse",         "gpiomem", "hpet",
