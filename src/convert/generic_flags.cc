@@ -36,14 +36,13 @@ void ReportUnknown(std::string_view what, const Manifest::Argument& argument, Fi
                          HintOnUnknown(argument));
 }
 
-/// Handles an argument that is neither a flag nor its value: part of the container's command, or a
-/// typing error.
-void TakeWord(const Manifest::Argument& word, bool is_of_command, Findings& findings) {
+/// Reports an argument that is neither a flag nor its value.
+void ReportWord(const Manifest::Argument& word, Findings& findings) {
   if (!word.source.IsScalar()) {
     findings.Malformed(word.source.place(), "an argument must be a string", "put it in quotes");
-  } else if (!is_of_command && !word.unknown.empty()) {
+  } else if (!word.unknown.empty()) {
     ReportUnknown("an argument", word, findings);
-  } else if (!is_of_command && word.text.find("generic-device-plugin") == std::string::npos) {
+  } else {
     findings.Ignored(word.source.place(),
                      Format("unexpected argument \"{}\"; it is ignored", Truncate(word.text, 60)),
                      "if it is a device, put --device before it");
@@ -99,7 +98,7 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
     const Manifest::Argument& argument = arguments[i];
     const std::string flag = FlagOf(argument);
     if (flag.empty()) {
-      TakeWord(argument, i < container.command_size, findings);
+      ReportWord(argument, findings);
       continue;
     }
     if (flag == "--" || IsAmong(flag, kSwitches)) continue;

@@ -137,26 +137,25 @@ std::size_t IndexOfScript(const std::vector<Manifest::Argument>& arguments) {
   return arguments.size();
 }
 
-/// Returns whether an argument contains the name of a program and is not a flag.
-bool Names(const Manifest::Argument& argument, std::string_view program) {
-  return !argument.text.starts_with('-') && argument.text.find(program) != std::string::npos;
+/// Returns whether a word of a command is a program. After tini or a shell, it is not the first
+/// one.
+bool IsProgram(const Manifest::Argument& word, std::string_view program) {
+  return !word.text.starts_with('-') && BaseName(word.text).find(program) != std::string::npos;
 }
 
 bool RunsProgram(const Container& container, std::string_view program) {
-  // After tini or a shell, the program is not the first word.
   const auto& arguments = container.arguments;
-  const auto script = IndexOfScript(arguments);
   const auto words = std::max<std::size_t>(container.command_size, 1);
+  const auto script = IndexOfScript(arguments);
   const auto command = std::span(arguments).first(std::min(words, arguments.size()));
-  const auto names_it = [&](const Manifest::Argument& word) { return Names(word, program); };
   return container.name.find(program) != std::string::npos ||
          container.image.find(program) != std::string::npos ||
-         std::ranges::any_of(command, names_it) ||
-         (script < arguments.size() && names_it(arguments[script]));
+         std::ranges::any_of(command, [&](const auto& word) { return IsProgram(word, program); }) ||
+         (script < arguments.size() && arguments[script].text.find(program) != std::string::npos);
 }
 
-/// Replaces the arguments of a shell by those of the program in its command line.
-void ReadScript(Container& container, std::string_view program) {
+/// Replaces a shell and its command line by the words of the command line.
+void ReadScript(Container& container) {
   const auto index = IndexOfScript(container.arguments);
   if (index == container.arguments.size()) return;
   const Manifest::Argument script = container.arguments[index];
@@ -164,20 +163,29 @@ void ReadScript(Container& container, std::string_view program) {
   for (auto at = line.find("\\\n"); at != std::string::npos; at = line.find("\\\n", at)) {
     line.replace(at, 2, " ");  // a line break that is not one for the shell
   }
+  if (line.starts_with("exec ")) line.erase(0, 5);
+  const bool has_variables = line.substr(0, line.find(" -")).find('=') != std::string::npos;
+  const bool needs_shell = has_variables || line.find_first_of(kShellSyntax) != std::string::npos;
+  container.arguments.clear();
   std::istringstream stream(line);
-  std::vector<Manifest::Argument> words;
-  for (std::string word; stream >> word;) words.push_back({script.source, word});
-  auto begin = std::ranges::find_if(
-      words, [&](const Manifest::Argument& word) { return Names(word, program); });
-  if (begin == words.end()) begin = words.begin() + (line.starts_with("exec ") ? 1 : 0);
-  const bool has_variables = std::any_of(words.begin(), begin, [](const Manifest::Argument& word) {
-    return word.text.find('=') != std::string::npos;
-  });
-  const bool needs_shell = line.find_first_of(kShellSyntax) != std::string::npos || has_variables;
+  for (std::string word; stream >> word;) container.arguments.push_back({script.source, word});
+  container.command_size = needs_shell ? container.arguments.size() : 1;
   if (needs_shell) container.script = script;
-  words.erase(words.begin(), begin == words.end() ? begin : begin + 1);
-  container.arguments = std::move(words);
-  container.command_size = 0;
+}
+
+/// Removes the program from the arguments, with the words in front of it.
+void RemoveProgram(Container& container, std::string_view program) {
+  auto& arguments = container.arguments;
+  const auto words = std::max<std::size_t>(container.command_size, 1);
+  const auto end =
+      arguments.begin() + static_cast<std::ptrdiff_t>(std::min(words, arguments.size()));
+  auto at = std::find_if(arguments.begin(), end,
+                         [&](const auto& word) { return IsProgram(word, program); });
+  if (at == end && !arguments.empty() && container.command_size > 0 &&
+      FlagOf(arguments[0]).empty()) {
+    at = arguments.begin();  // it has another name
+  }
+  if (at != end) arguments.erase(arguments.begin(), at + 1);
 }
 
 class Walk {
@@ -312,7 +320,8 @@ void KeepPlugin(Manifest& manifest, const Recognizer& recognizer) {
     for (Manifest::Argument& argument : container.arguments) {
       argument = config_maps.Expand(container, argument.source);
     }
-    ReadScript(container, recognizer.program);
+    ReadScript(container);
+    RemoveProgram(container, recognizer.program);
     for (const Mount& mount : MountsOf(container)) {
       for (const YamlValue& map : mount.config_maps) {
         container.config_maps.insert(map.Find("name").text());

@@ -43,8 +43,8 @@ struct Manifest {
 
     std::string name() const { return key.empty() ? std::string(BaseName(path)) : key; }
   };
-  /// A container and its arguments: those of `command`, then those of `args`. If these are a shell
-  /// and its command line, the arguments are the words behind the program in the command line.
+  /// A container and the arguments of its program, from `command` and `args`, or from the command
+  /// line in them if they run a shell.
   struct Container {
     YamlValue value;   ///< its map
     YamlValue object;  ///< the object that contains it
@@ -52,7 +52,7 @@ struct Manifest {
     std::string name = {};
     std::string image = {};  ///< with its tag
     std::vector<Argument> arguments = {};
-    std::size_t command_size = 0;            ///< number of arguments from `command`
+    std::size_t command_size = 0;            ///< number of words from `command`
     std::optional<Argument> script = {};     ///< a command line that needs a shell, so that its
                                              ///< words are not what the program gets
     std::set<std::string> config_maps = {};  ///< the names of the ConfigMaps that it mounts

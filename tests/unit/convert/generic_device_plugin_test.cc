@@ -402,7 +402,8 @@ TEST(GenericDevicePluginTest, ReadsTheFlagsInASimpleShellCommand) {
       "command: [sh, -c, 'exec generic-device-plugin" + flags + "']",
       "command: [/tini, --, /bin/bash, -e, -xec, ' /bin/generic-device-plugin" + flags + " ']",
       "command: [sh, -c]\nargs:\n- |\n  exec generic-device-plugin \\\n   " + flags,
-      "image: m/x\ncommand: [sh, -c, 'exec /plugin" + flags + "']"};
+      "image: m/x\ncommand: [sh, -c, 'exec /plugin" + flags +
+          " --config /etc/generic-device-plugin/config.yaml']"};
   for (const std::string& command : commands) {
     const auto outcome = Generic(command + "\n");
     EXPECT_EQ(outcome.findings, "") << command;
