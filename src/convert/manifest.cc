@@ -473,7 +473,8 @@ YamlValue PodSetting(const Container& container, std::string_view key) {
 std::vector<Mount> MountsOf(const Container& container) {
   std::vector<Mount> mounts;
   for (const YamlValue& mount : container.value.Find("volumeMounts").items()) {
-    AddMount(MountOf(VolumeOf(mount, container.scope.get())), mount, "mountPath", mounts);
+    const YamlValue volume = VolumeOf(mount, container.scope.get());
+    if (volume) AddMount(MountOf(volume), mount, "mountPath", mounts);
   }
   for (const YamlValue& volume : ChartVolumes(container.scope.get())) {
     mounts.push_back(MountOf(volume));  // the paths can be the default of the chart

@@ -114,6 +114,7 @@ struct Mount {
   std::string host_path = {};
   std::vector<YamlValue> config_maps = {};  ///< references to those in the volume, with a `name`
 };
+/// Returns the mounts of the volumes in the input.
 std::vector<Mount> MountsOf(const Manifest::Container& container);
 
 /// Returns the namespace of an object, or of the objects of a HelmRelease; "" if it is not known.

@@ -279,6 +279,12 @@ TEST(ConfigMapsTest, ConvertsNoConfigMapThatThePluginDoesNotMount) {
       Manifests(DaemonSet("--config=/c/f", "mountPath: /c", "hostPath: {path: /h}") + other).toml,
       "");
 
+  // A volume of a chart can be anywhere.
+  const std::string chart =
+      "image: generic-device-plugin:0.2.0\nargs: [--config=/c/f]\nvolumeMounts: [{name: v, "
+      "mountPath: /c}]\nextraVolumes: [{name: v, configMap: {name: other}}]\n---\n";
+  EXPECT_EQ(HintsOf(chart + other), "");
+  EXPECT_THAT(Manifests(chart + other).toml, HasSubstr("\"devic.es/tun\""));
   // Another plugin, whose file is not known, can read it.
   const auto both =
       Manifests(mounts_x + "image: generic-device-plugin\nargs: [--domain=b.com]\n---\n" + other);

@@ -751,6 +751,14 @@ TEST(FormsTest, ReportsTheParseErrorThatExplainsAMissingConfiguration) {
               testing::MatchesRegex("3:[0-9]+ error invalid YAML: [^\n]*\n"));
 }
 
+TEST(FormsTest, ReportsOnlyTheParseErrorIfTheFileOfTheContainerIsUnreadable) {
+  const auto outcome = test::Converted(
+      ForeignProgram::kGenericDevicePlugin,
+      "image: generic-device-plugin\nargs: [--config=/c/config.yaml]\nconfigMaps:\n  c:\n    "
+      "data:\n      config.yaml: |\n        devices: [\n");
+  EXPECT_THAT(outcome.findings, testing::MatchesRegex("6:[0-9]+ error invalid YAML: [^\n]*\n"));
+}
+
 TEST(FormsTest, ReportsAMisspelledKeyOfAConfiguration) {
   EXPECT_EQ(ConvertedFile("misspelled.yaml").findings,
             "9:13 error this is not a configuration of the plugin, because it has the key "
