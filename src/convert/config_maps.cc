@@ -65,7 +65,7 @@ std::optional<EnvVariable> ConfigMaps::FromEnv(const Manifest::Container& contai
   if (from.IsNull() || !value.text().empty()) {
     Manifest::Argument expanded = Expand(container, value, depth + 1);
     if (expanded.unknown.empty()) return EnvVariable{entry, std::move(expanded.text), ""};
-    return EnvVariable{entry, std::nullopt, std::move(expanded.missing_config_map)};
+    return EnvVariable{entry, std::nullopt, std::move(expanded.hint)};
   }
   const YamlValue reference = from.Find("configMapKeyRef");
   auto variable = FromConfigMap(from, reference, reference.Find("key").text(), container.object);
@@ -80,7 +80,7 @@ std::optional<EnvVariable> ConfigMaps::FromConfigMap(const YamlValue& source,
                                                      const YamlValue& object) {
   const std::string config_map = reference.Find("name").text();
   const Texts* data = Find(config_map, object);
-  if (data == nullptr) return EnvVariable{source, std::nullopt, config_map};
+  if (data == nullptr) return EnvVariable{source, std::nullopt, HintOnMissing(config_map, object)};
   const auto found = data->find(key);
   if (found == data->end()) return std::nullopt;
   return EnvVariable{source, found->second, ""};
@@ -107,7 +107,7 @@ Manifest::Argument ConfigMaps::Expand(const Manifest::Container& container,
     } else {
       expanded.text += text.substr(0, end + 1);
       expanded.unknown = name;
-      if (variable) expanded.missing_config_map = variable->missing_config_map;
+      if (variable) expanded.hint = variable->hint;
     }
     text.remove_prefix(end + 1);
   }
@@ -137,21 +137,22 @@ const ConfigMaps::Texts* ConfigMaps::Find(const std::string& config_map, const Y
 
 Manifest::File ConfigMaps::FileAt(const Manifest::Container& container, const std::string& path) {
   Manifest::File file{.path = path};
-  std::optional<Mount> mount;
+  Mount mount{.path = path};
   for (Mount& other : MountsOf(container)) {
     if (!(path + "/").starts_with(other.path + "/") || other.path.empty()) continue;
-    if (!mount || other.path.size() >= mount->path.size()) mount = std::move(other);
+    if (file.is_mounted && other.path.size() < mount.path.size()) continue;
+    mount = std::move(other);
+    file.is_mounted = true;
   }
-  if (!mount) return file;
-  file.is_mounted = true;
-  std::string inside = mount->sub_path;
-  const std::string below = path.substr(mount->path.size());
+  std::string inside = mount.sub_path;
+  const std::string below = path.substr(mount.path.size());
   inside += inside.empty() && !below.empty() ? below.substr(1) : below;
   file.key = inside;
-  if (!mount->host_path.empty()) {
-    file.host_path = mount->host_path + (inside.empty() ? "" : "/") + inside;
+  if (!mount.host_path.empty()) {
+    file.host_path = mount.host_path + (inside.empty() ? "" : "/") + inside;
   }
-  for (const YamlValue& config_map : mount->config_maps) {
+  file.hint = Format("pass {} too, behind a line `---`", NameOf(file));
+  for (const YamlValue& config_map : mount.config_maps) {
     const std::string key = KeyAt(inside, config_map);
     const std::string name = config_map.Find("name").text();
     const Texts* data = Find(name, container.object);
@@ -161,7 +162,9 @@ Manifest::File ConfigMaps::FileAt(const Manifest::Container& container, const st
     file.config_map = name;
     file.key = key;
     file.text = is_known ? std::optional(data->at(key)) : std::nullopt;
-    file.lacks_key = data != nullptr && !is_known;
+    file.hint = data == nullptr ? HintOnMissing(name, container.object)
+                                : Format("add the key `{}` to the ConfigMap {}", Truncate(key, 100),
+                                         Truncate(name, 100));
   }
   return file;
 }
@@ -175,13 +178,13 @@ std::string NameOf(const Manifest::File& file) {
                                 : Format("the file {} of the host", Truncate(file.host_path, 100));
 }
 
-std::string HintOnMissing(const Manifest::File& file) {
-  const std::string config_map = Truncate(file.config_map, 100);
-  if (file.lacks_key) {
-    return Format("add the key `{}` to the ConfigMap {}", Truncate(file.key, 100), config_map);
-  }
-  if (file.config_map.empty()) return Format("pass {} too, behind a line `---`", NameOf(file));
-  return Format("pass the ConfigMap {} too", config_map);
+std::string HintOnMissing(const std::string& config_map, const YamlValue& object) {
+  if (config_map.empty()) return "";
+  if (auto hint = HintOnTemplate(config_map); !hint.empty()) return hint;
+  const std::string name = Truncate(config_map, 253);
+  const std::string space = Truncate(NamespaceOf(object), 63);
+  return Format("pass the ConfigMap {} too (`kubectl get configmap {}{} -o yaml`)", name,
+                QuoteShell(name), space.empty() ? "" : " -n " + QuoteShell(space));
 }
 
 }  // namespace patchbay

@@ -15,7 +15,7 @@ namespace patchbay {
 struct EnvVariable {
   YamlValue source;                  ///< its entry in `env` or `envFrom`, or the `valueFrom` in it
   std::optional<std::string> value;  ///< nothing if the input does not contain it
-  std::string missing_config_map;    ///< contains the value, but is not in the input
+  std::string hint;                  ///< how to add the value to the input, if that is known
 };
 
 /// Finds what Kubernetes takes from the ConfigMaps of the input: variables and files of containers.
@@ -62,8 +62,10 @@ class ConfigMaps {
   std::map<std::pair<std::string, std::string>, std::optional<Texts>> config_maps_;
 };
 
-/// Returns the name of a file for messages, and what to do if the input does not contain it.
+/// Returns the name of a file for messages.
 std::string NameOf(const Manifest::File& file);
-std::string HintOnMissing(const Manifest::File& file);
+
+/// Returns what to do if the input does not contain a ConfigMap in the namespace of an object.
+std::string HintOnMissing(const std::string& config_map, const YamlValue& object);
 
 }  // namespace patchbay

@@ -116,7 +116,7 @@ std::string_view PartialWorkload(const YamlValue& kind) {
 
 /// Notes that the plugin does not run on all nodes.
 void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings& findings) {
-  const auto owners = container.object.Find("metadata").Find("ownerReferences").items();
+  const YamlValue owners = container.object.Find("metadata").Find("ownerReferences");
   const YamlValue controller = ControllerOf(container);
   const YamlValue type = controller.Find("type");
   const auto add = [&](const YamlValue& cause, std::string_view subject, std::string_view kind) {
@@ -131,7 +131,7 @@ void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings&
        {PodSetting(container, "kind"), PodSetting(container, "type"), type}) {
     const std::string_view workload = PartialWorkload(kind);
     const bool is_of_daemon_set =
-        workload == "Pod" && std::any_of(owners.begin(), owners.end(), [](const YamlValue& owner) {
+        workload == "Pod" && std::ranges::any_of(owners.items(), [](const YamlValue& owner) {
           return owner.Find("kind").text() == "DaemonSet";
         });
     if (!workload.empty() && !is_of_daemon_set) return add(kind, "the plugin is", workload);
@@ -145,42 +145,37 @@ void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings&
   }
 }
 
-/// Reports the files that the plugin reads and that are not in the input. Returns what to do about
-/// the first one; "" if there is none.
-std::string ReportMissingFiles(const Manifest& manifest, bool found, Findings& findings) {
+/// Reports the files that the plugin reads, and the ConfigMaps that it mounts, that are not in the
+/// input.
+void ReportMissingFiles(const Manifest& manifest, Findings& findings) {
   std::set<const Manifest::Container*> readers;
   for (const Manifest::Document& document : manifest.documents) {
-    for (const Manifest::Container* reader : ReadersOf(document, manifest)) {
-      const bool is_its_file =
-          document.config_map.empty() || !reader->file.is_mounted || Reads(*reader, document);
-      if (is_its_file) readers.insert(reader);
-    }
-  }
-  std::string hint;
-  for (const Manifest::Container& container : manifest.containers) {
-    const Manifest::File& file = container.file;
-    const bool is_missing = container.runs_program && !file.path.empty() && !file.text &&
-                            !NamesDevices(container) && !readers.contains(&container);
-    if (!is_missing) continue;
-    if (hint.empty()) hint = HintOnMissing(file) + ", which the plugin reads";
-    if (!found) continue;
-    findings.Assumed(file.place,
-                     Format("{}, which the plugin reads, is not in the input; its devices are not "
-                            "converted",
-                            NameOf(file)),
-                     HintOnMissing(file));
+    const auto of_document = ReadersOf(document, manifest);
+    readers.insert(of_document.begin(), of_document.end());
   }
   YamlBudget budget = manifest.budget;
   ConfigMaps config_maps(manifest, budget);
   for (const Manifest::Container& container : manifest.containers) {
+    const Manifest::File& file = container.file;
+    const bool has_devices = NamesDevices(container) || readers.contains(&container) || file.text;
+    if (!container.runs_program || has_devices) continue;
+    if (!file.path.empty()) {
+      findings.CannotConvert(file.place,
+                             Format("{}, which the plugin reads, is not in the input; its devices "
+                                    "are not converted",
+                                    NameOf(file)),
+                             file.hint);
+      continue;
+    }
     for (const std::string& name : container.config_maps) {
-      if (!hint.empty() || !container.runs_program || config_maps.Find(name, container.object)) {
-        continue;
-      }
-      hint = Format("pass the ConfigMap {} too, which the plugin mounts", Truncate(name, 100));
+      if (config_maps.Find(name, container.object)) continue;
+      findings.CannotConvert(container.value.place(),
+                             Format("the ConfigMap {}, which the plugin mounts, is not in the "
+                                    "input; its devices are not converted",
+                                    Truncate(name, 100)),
+                             HintOnMissing(name, container.object));
     }
   }
-  return hint;
 }
 
 /// Reports values that seem to be a configuration but are not. They are errors if there is no
@@ -224,17 +219,21 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
     found = found || file;
     if (file) files.emplace_back(&pool, std::move(*file));
   }
-  const bool has_content = std::any_of(files.begin(), files.end(),
-                                       [](const auto& file) { return !IsEmpty(file.second); });
+  const bool has_content =
+      std::ranges::any_of(files, [](const auto& file) { return !IsEmpty(file.second); });
   std::erase_if(files, [&](const auto& file) {
     return IsEmpty(file.second) && (has_content || diagnostics.HasErrors());
   });
-  ReportUnreadable(manifest, files.empty(), findings);
-  const std::string hint = ReportMissingFiles(manifest, found, findings);
-  if (!found && manifest.unreadable.empty()) {
-    findings.Malformed({source.name, 0, 0}, converter.not_found,
-                       hint.empty() ? converter.hint : hint);
+  // What is unreadable is probably the file.
+  if (found || manifest.unreadable.empty()) ReportMissingFiles(manifest, findings);
+  auto missing = findings.TakeErrors();
+  if (!found && missing.empty() && manifest.unreadable.empty()) {
+    findings.Malformed({source.name, 0, 0}, converter.not_found, converter.hint);
   }
+  if (!files.empty() && !missing.empty()) {
+    files.front().second.refused.push_back({"a file", std::move(missing), ""});
+  }
+  ReportUnreadable(manifest, files.empty(), findings);
   std::vector<HelmConfig> configs;
   for (auto& [pool, file] : files) {
     file.notes.insert(file.notes.begin(),

@@ -8,12 +8,17 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "convert/patterns.h"
-#include "convert/usual_directories.h"
 #include "convert/yaml.h"
 
 namespace patchbay {
 namespace {
 
+/// Paths that are directories on every host that has them.
+constexpr std::string_view kUsualDirectories[] = {
+    "/dev/accel",       "/dev/bus/usb",   "/dev/cpu",  "/dev/disk/by-id",   "/dev/disk/by-path",
+    "/dev/dma_heap",    "/dev/dri",       "/dev/dvb",  "/dev/infiniband",   "/dev/input",
+    "/dev/net",         "/dev/serial",    "/dev/snd",  "/dev/serial/by-id", "/dev/serial/by-path",
+    "/dev/v4l/by-path", "/dev/v4l/by-id", "/dev/vfio", "/dev/usb",          "/dev/xfpga"};
 /// Names below /dev that are not directories, and what such names begin with.
 constexpr std::string_view kUsualNodes[] = {
     "btrfs-control", "console", "cuse",           "full",      "fuse",         "gpiomem", "hpet",
@@ -31,8 +36,8 @@ bool IsNodeName(std::string_view path) {
   const std::string_view name = path.substr(kDev.size());
   if (BaseName(path).starts_with("by-")) return false;
   return IsAmong(name, kUsualNodes) ||
-         std::any_of(std::begin(kUsualPrefixes), std::end(kUsualPrefixes),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
+         std::ranges::any_of(kUsualPrefixes,
+                             [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
          BaseName(path).find('.') != std::string_view::npos ||
          DirectoryOf(path).find("/by-") != std::string::npos;
 }
@@ -41,7 +46,7 @@ bool IsNodeName(std::string_view path) {
 /// /dev/bus/usb/001 and /dev/dvb/adapter0.
 bool IsNumbered(std::string_view path) {
   const std::string_view name = BaseName(path);
-  return std::any_of(name.begin(), name.end(), IsDigit) && !name.starts_with("adapter") &&
+  return std::ranges::any_of(name, IsDigit) && !name.starts_with("adapter") &&
          !path.starts_with("/dev/bus/");
 }
 

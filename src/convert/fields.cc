@@ -18,9 +18,8 @@ Fields::Fields(const YamlValue& map, std::string_view owner,
   for (const std::string_view key : known) found.push_back(map.Find(key));
   for (const YamlEntry& entry : map.entries()) {
     const std::string& name = entry.key.text();
-    const bool is_known = std::any_of(found.begin(), found.end(), [&](const YamlValue& value) {
-      return value.IsSameAs(entry.value);
-    });
+    const bool is_known = std::ranges::any_of(
+        found, [&](const YamlValue& value) { return value.IsSameAs(entry.value); });
     if (is_known) continue;
     findings.Ignored(entry.key.place(),
                      Format("unknown key `{}`; {} ignores it", Truncate(name, 60), owner),
@@ -65,7 +64,7 @@ std::int64_t Fields::Number(std::string_view key, std::int64_t max, std::int64_t
   if (!value || !IsKnown(key, value)) return otherwise;
   const std::string& text = value.text();
   if (!value.IsScalar() || value.is_quoted() || text.empty() ||
-      !std::all_of(text.begin(), text.end(), IsDigit) || (text.size() > 1 && text[0] == '0')) {
+      !std::ranges::all_of(text, IsDigit) || (text.size() > 1 && text[0] == '0')) {
     findings_.Malformed(
         value.place(), Format("`{}` must be a whole number from 0 to {}", key, max),
         value.is_quoted() ? "remove the quotes" : "use decimal digits without a leading zero");

@@ -42,11 +42,8 @@ constexpr std::string_view kFileKeys[] = {"devices",   "device",           "doma
 
 /// Returns whether a value has no text at any depth, as a placeholder.
 bool IsBlank(const YamlValue& value) {
-  const auto items = value.items();
-  const auto entries = value.entries();
-  return value.text().empty() && std::all_of(items.begin(), items.end(), IsBlank) &&
-         std::all_of(entries.begin(), entries.end(),
-                     [](const YamlEntry& entry) { return IsBlank(entry.value); });
+  return value.text().empty() && std::ranges::all_of(value.items(), IsBlank) &&
+         std::ranges::all_of(value.entries(), IsBlank, &YamlEntry::value);
 }
 
 /// Returns the YAML of a device from the old form of --device: name,path,path. Each path is a
@@ -62,12 +59,6 @@ std::string YamlOfList(std::string_view text) {
   }
   return yaml;
 }
-
-/// The domain of devices, and where it comes from.
-struct Domain {
-  std::string name;
-  SourceLocation place;
-};
 
 /// Returns the domain in a document, or the default of MicroShift.
 std::optional<std::string> DomainIn(const Manifest::Document& document) {
@@ -174,11 +165,11 @@ std::set<std::optional<std::string>> GenericConversion::DomainsInFiles(const Con
 Domain GenericConversion::DomainOf(const Container& container, const Manifest::Document* document,
                                    const SourceLocation& place) {
   if (hints_.domain) return {*hints_.domain, place};
-  if (const auto& flag = FlagsOf(container).domain) return {*flag, place};
+  if (const auto& flag = FlagsOf(container).domain) return *flag;
   const auto variable = config_maps_.Variable(container, "DOMAIN");
   // The plugin ignores an empty variable.
   if (variable && !variable->value.value_or("").empty()) {
-    return {*variable->value, variable->source.place()};
+    return {*variable->value, variable->source.place(), HintOnTemplate(*variable->value)};
   }
   const auto in_files =
       document != nullptr ? std::set{DomainIn(*document)} : DomainsInFiles(container);
@@ -186,14 +177,11 @@ Domain GenericConversion::DomainOf(const Container& container, const Manifest::D
   const auto of_image = DomainOfImage(container.image);
   const std::string otherwise = in_file.value_or(std::string(of_image.value_or(kOldDomain)));
   if (variable && !variable->value) {
-    const std::string& config_map = variable->missing_config_map;
-    NoteUnknown(
-        variable->source.place(), "the variable DOMAIN", Truncate(ToJson(variable->source), 200),
-        otherwise,
-        config_map.empty() ? "" : "pass the ConfigMap " + Truncate(config_map, 100) + " too");
+    NoteUnknown(variable->source.place(), "the variable DOMAIN",
+                Truncate(ToJson(variable->source), 200), otherwise, variable->hint);
   } else if (in_files.empty() && !container.file.path.empty()) {
     NoteUnknown(container.file.place, "the domain", NameOf(container.file), otherwise,
-                HintOnMissing(container.file));
+                container.file.hint);
   } else if (in_files.size() > 1) {
     findings_.Assumed(place,
                       Format("the files that the container can read have different domains; "
@@ -211,7 +199,7 @@ Domain GenericConversion::DomainOf(const Container& container, const Manifest::D
         "the nodes have {}/…, convert again with --domain {}.",
         kOldDomain, kNewDomain, kNewDomain));
   }
-  return {otherwise, place};
+  return {otherwise, place, HintOnTemplate(otherwise)};
 }
 
 /// Reports that `subject` can come from a source outside the input, so that `domain` is assumed.
@@ -293,10 +281,10 @@ void GenericConversion::Device(const YamlValue& value, bool is_file, const Domai
   }
   const std::string name = domain.name + "/" + own_name;
   const auto problem = ProblemWithResourceName(name);
-  if (const auto hint = HintOnTemplate(domain.name); !hint.empty()) {
+  if (!domain.hint.empty()) {
     findings_.CannotConvert(domain.place,
                             Format("the domain is not known: {}", Truncate(domain.name, 100)),
-                            hint + ", or use --domain");
+                            domain.hint + ", or use --domain");
   } else if (problem && !findings_.HasNewErrors()) {
     findings_.CannotConvert(place,
                             Format("invalid resource name {}: {}", Truncate(name, 120), *problem),
@@ -429,9 +417,8 @@ bool IsGenericConfiguration(const YamlValue& value, bool is_root) {
   if (is_root && !value.Find("kind")) {
     return devices || value.Find("device") || value.Find("groups");
   }
-  const auto items = devices.items();
-  return std::any_of(items.begin(), items.end(),
-                     [](const YamlValue& device) { return bool(device.Find("groups")); });
+  return std::ranges::any_of(devices.items(),
+                             [](const YamlValue& device) { return bool(device.Find("groups")); });
 }
 
 std::optional<Misspelled> FindMisspelledGeneric(const YamlValue& value) {

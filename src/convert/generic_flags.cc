@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -22,14 +23,9 @@ constexpr std::string_view kFlags[] = {"--config", "--config-file",     "--devic
 constexpr std::string_view kSwitches[] = {"--help", "--version", "-h"};
 constexpr std::string_view kSettings[] = {"--listen", "--log-level", "--plugin-directory"};
 
-bool IsFlag(const Manifest::Argument& argument) {
-  return argument.text.size() > 1 && argument.text.starts_with('-');
-}
-
-/// Returns the text before the first "=", with as many dashes as in the plugin's help.
-std::string NameOfFlag(const Manifest::Argument& argument) {
-  const std::string name = argument.text.substr(0, argument.text.find('='));
-  return name.starts_with("--") || name.size() == 2 ? name : "-" + name;
+/// Returns what to do about a variable in an argument whose value is not in the input.
+std::string HintOnUnknown(const Manifest::Argument& argument) {
+  return argument.hint + (argument.hint.empty() ? "" : ", or ") + "write its value";
 }
 
 /// Reports a variable in an argument whose value is not in the input.
@@ -37,24 +33,46 @@ void ReportUnknown(std::string_view what, const Manifest::Argument& argument, Fi
   findings.CannotConvert(argument.source.place(),
                          Format("{} contains the variable {}, whose value is not in the input: {}",
                                 what, Truncate(argument.unknown, 60), Truncate(argument.text, 100)),
-                         argument.missing_config_map.empty()
-                             ? "write its value"
-                             : Format("pass the ConfigMap {} too, or write the value",
-                                      Truncate(argument.missing_config_map, 100)));
+                         HintOnUnknown(argument));
 }
 
-/// Handles an argument that is neither a flag nor its value: part of the container's command, or a
-/// typing error.
-void TakeWord(const Manifest::Argument& word, bool is_of_command, Findings& findings) {
+/// Reports an argument that is neither a flag nor its value.
+void ReportWord(const Manifest::Argument& word, Findings& findings) {
   if (!word.source.IsScalar()) {
     findings.Malformed(word.source.place(), "an argument must be a string", "put it in quotes");
-  } else if (!is_of_command && !word.unknown.empty()) {
+  } else if (!word.unknown.empty()) {
     ReportUnknown("an argument", word, findings);
-  } else if (!is_of_command && word.text.find("generic-device-plugin") == std::string::npos) {
+  } else {
     findings.Ignored(word.source.place(),
                      Format("unexpected argument \"{}\"; it is ignored", Truncate(word.text, 60)),
                      "if it is a device, put --device before it");
   }
+}
+
+/// Reports a command line that needs a shell, by its flags. The domain in it is not known.
+GenericFlags FlagsOfScript(const Manifest::Container& container, Findings& findings) {
+  constexpr const char* kInstead =
+      "write the program and its flags as a list in `command`, without a shell";
+  const Manifest::Argument& script = *container.script;
+  const SourceLocation place = script.source.place();
+  std::set<std::string> names;
+  for (const Manifest::Argument& word : container.arguments) {
+    if (const auto flag = FlagOf(word); IsAmong(flag, kFlags)) names.insert(flag);
+  }
+  GenericFlags flags;
+  if (names.contains("--domain") || script.text.find("DOMAIN=") != std::string::npos) {
+    flags.domain = {script.text, place, kInstead};
+  }
+  const std::string message =
+      Format("cannot read {} in the shell command: {}",
+             names.empty() ? "the flags" : Format("{}", fmt::join(names, " and ")),
+             Truncate(script.text, 100));
+  if (NamesDevices(container)) {
+    findings.CannotConvert(place, message, kInstead);
+  } else {
+    findings.Assumed(place, message, kInstead);
+  }
+  return flags;
 }
 
 }  // namespace
@@ -73,16 +91,16 @@ std::optional<std::string_view> DomainOfImage(std::string_view image) {
 }
 
 GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& findings) {
+  if (container.script) return FlagsOfScript(container, findings);
   GenericFlags flags;
   const auto& arguments = container.arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Manifest::Argument& argument = arguments[i];
-    if (!IsFlag(argument)) {
-      TakeWord(argument, i < container.command_size, findings);
+    const std::string flag = FlagOf(argument);
+    if (flag.empty()) {
+      ReportWord(argument, findings);
       continue;
     }
-    const std::string flag = NameOfFlag(argument);
-    const bool has_next = i + 1 < arguments.size();
     if (flag == "--" || IsAmong(flag, kSwitches)) continue;
     if (!IsAmong(flag, kFlags)) {
       findings.Ignored(
@@ -90,32 +108,27 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
           Format("unknown flag `{}` for generic-device-plugin; it is ignored", Truncate(flag, 60)),
           DidYouMean(flag.substr(0, 60), kFlags, "remove it: the plugin does not start with it"));
       // The next word is probably the value of this flag.
-      if (argument.text.find('=') == std::string::npos && has_next && !IsFlag(arguments[i + 1])) {
-        ++i;
-      }
+      auto next = i;
+      const auto value = ValueOfFlag(arguments, next);
+      if (value && FlagOf(*value).empty()) i = next;
       continue;
     }
-    Manifest::Argument value = argument;
-    if (const auto equals = argument.text.find('='); equals != std::string::npos) {
-      value.text.erase(0, equals + 1);
-    } else if (has_next) {
-      value = arguments[++i];
-    } else {
+    auto value = ValueOfFlag(arguments, i);
+    if (!value) {
       findings.Malformed(argument.source.place(), Format("{} has no value", flag),
                          "add its value, or remove the flag");
       continue;
     }
-    const bool is_used = flag == "--device" || flag == "--domain" || flag.starts_with("--config");
-    if (is_used && !value.unknown.empty()) {
-      ReportUnknown(flag, value, findings);
-      continue;
-    }
-    if (flag == "--device") {
-      flags.devices.push_back(std::move(value));
-    } else if (flag == "--domain") {
-      flags.domain = std::move(value.text);
+    const bool is_known = value->unknown.empty();
+    if (flag == "--domain") {
+      flags.domain = {value->text, value->source.place(),
+                      is_known ? HintOnTemplate(value->text) : HintOnUnknown(*value)};
+    } else if (!is_known && (flag == "--device" || flag.starts_with("--config"))) {
+      ReportUnknown(flag, *value, findings);
+    } else if (flag == "--device") {
+      flags.devices.push_back(std::move(*value));
     } else if (IsAmong(flag, kSettings)) {
-      flags.settings.emplace_back(flag, std::move(value));
+      flags.settings.emplace_back(flag, std::move(*value));
     }
   }
   return flags;

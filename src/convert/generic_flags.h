@@ -19,10 +19,17 @@ inline constexpr std::string_view kNewDomain = "devic.es";
 /// version.
 std::optional<std::string_view> DomainOfImage(std::string_view image);
 
+/// The domain of devices, and where it comes from.
+struct Domain {
+  std::string name;  ///< if it is not known, the text that stands for it
+  SourceLocation place;
+  std::string hint = {};  ///< how to make it known; empty if it is
+};
+
 /// The parsed command line of generic-device-plugin.
 struct GenericFlags {
   std::vector<Manifest::Argument> devices = {};  ///< the value of each --device, in order
-  std::optional<std::string> domain = {};        ///< of the last --domain, which wins
+  std::optional<Domain> domain = {};             ///< of the last --domain, which wins
   std::vector<std::pair<std::string, Manifest::Argument>> settings = {};  ///< other flags
 };
 

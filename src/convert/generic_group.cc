@@ -126,9 +126,8 @@ std::string GroupReader::Numbers(const Fields& fields, std::string_view key, boo
   if (!given) return "0000";  // reported by Text
   std::string text = *given;
   if (has_prefix && (text.starts_with("0x") || text.starts_with("0X"))) text.erase(0, 2);
-  const bool is_hex =
-      !text.empty() && text.size() <= 4 &&
-      std::all_of(text.begin(), text.end(), [](char c) { return IsLowerHex(ToLower(c)); });
+  const bool is_hex = !text.empty() && text.size() <= 4 &&
+                      std::ranges::all_of(text, [](char c) { return IsLowerHex(ToLower(c)); });
   if (!is_hex) {
     findings_.Malformed(fields.PlaceOfKey(key),
                         Format("`{}` must be one to four hexadecimal digits", key),
@@ -136,7 +135,7 @@ std::string GroupReader::Numbers(const Fields& fields, std::string_view key, boo
     return "0000";
   }
   // The file has decimal numbers where a flag has texts of digits.
-  CheckQuotes(key, value, is_file_ && std::all_of(text.begin(), text.end(), IsDigit));
+  CheckQuotes(key, value, is_file_ && std::ranges::all_of(text, IsDigit));
   text = ToLower(text);
   return std::string(4 - text.size(), '0') + text;
 }
@@ -169,8 +168,7 @@ GenericGroup ReadGenericGroup(const YamlValue& value, bool is_file, Notes& notes
 }
 
 bool AreGenericGroups(const YamlValue& value) {
-  const auto groups = value.items();
-  return std::any_of(groups.begin(), groups.end(), [](const YamlValue& group) {
+  return std::ranges::any_of(value.items(), [](const YamlValue& group) {
     return group.Find("paths").IsList() || group.Find("usb").IsList();
   });
 }

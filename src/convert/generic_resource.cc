@@ -18,10 +18,9 @@ namespace {
 
 /// Returns whether two devices of a group have the same path in a container.
 bool SharesPath(const GenericGroup& group, const GroupPlan& plan, std::set<std::string>& paths) {
-  const bool has_glob =
-      std::any_of(group.paths.begin(), group.paths.end(),
-                  [](const GenericPath& path) { return !path.is_mount && !path.is_literal(); });
-  return std::any_of(plan.nodes.begin(), plan.nodes.end(), [&](const NewNode& node) {
+  const bool has_glob = std::ranges::any_of(
+      group.paths, [](const GenericPath& path) { return !path.is_mount && !path.is_literal(); });
+  return std::ranges::any_of(plan.nodes, [&](const NewNode& node) {
     const bool is_fixed =
         !node.container_path.empty() && node.container_path.find('{') == std::string::npos;
     return is_fixed && (!paths.insert(node.container_path).second || has_glob);
@@ -91,9 +90,8 @@ NewResource ResourceOf(std::string name, Notes notes, PlannedGroups groups, Find
                        .name = std::move(name),
                        .replicas = groups.front().first.count,
                        .mounts = first.mounts};
-  const bool are_alike = std::all_of(groups.begin(), groups.end(), [&](const auto& group) {
-    return group.second.nodes == first.nodes;
-  });
+  const bool are_alike = std::ranges::all_of(
+      groups, [&](const auto& group) { return group.second.nodes == first.nodes; });
   if (are_alike) resource.nodes = first.nodes;
   std::set<std::string> paths;
   bool is_shared = false;

@@ -52,8 +52,7 @@ NewMatch MatchOfAll(const GenericPaths& parts) {
   NewMatch match{.together = true};
   for (const GenericPath& part : parts) {
     const std::string& glob = part.pattern.glob;
-    const bool is_new =
-        std::find(match.paths.begin(), match.paths.end(), glob) == match.paths.end();
+    const bool is_new = std::ranges::find(match.paths, glob) == match.paths.end();
     if (is_new) match.paths.push_back(glob);
   }
   return match;
@@ -91,15 +90,14 @@ GroupPlan PlanOfUsb(const GenericGroup& group, Findings& findings) {
   GroupPlan plan;
   for (const GenericUsb& usb : group.usb) {
     const std::string serial = EscapedForGlob(usb.serial);
-    auto match = std::find_if(plan.matches.begin(), plan.matches.end(),
-                              [&](const NewMatch& known) { return known.serial == serial; });
+    auto match = std::ranges::find(plan.matches, serial, &NewMatch::serial);
     if (match == plan.matches.end()) {
       // The node below /dev/bus/usb and no other.
       plan.matches.push_back({.serial = serial, .udev = {.subsystem = "usb"}});
       match = plan.matches.end() - 1;
     }
     const std::string id = usb.vendor + ":" + usb.product;
-    if (std::find(match->usb.begin(), match->usb.end(), id) == match->usb.end()) {
+    if (std::ranges::find(match->usb, id) == match->usb.end()) {
       match->usb.push_back(id);
     }
   }
@@ -153,25 +151,23 @@ std::optional<GroupPlan> PlanOfSet(const GenericPaths& parts, Findings& findings
   const auto is_elsewhere = [](const GenericPath& part) {
     return !part.pattern.path->starts_with(kDev) || part.pattern.path->size() == kDev.size();
   };
-  if (std::any_of(parts.begin(), parts.end(), is_elsewhere)) {
+  if (std::ranges::any_of(parts, is_elsewhere)) {
     return CannotConvert(parts.front(),
                          "all paths of a device with several paths must be below /dev",
                          "use `type: Mount` for the other paths", findings);
   }
-  const bool share_a_node = std::all_of(parts.begin(), parts.end(), [&](const GenericPath& part) {
+  const bool share_a_node = std::ranges::all_of(parts, [&](const GenericPath& part) {
     return part.is_in_place() && part.permissions == parts.front().permissions;
   });
-  const auto directory = std::find_if(parts.begin(), parts.end(),
-                                      [](const GenericPath& part) { return part.is_directory; });
+  const auto directory = std::ranges::find_if(parts, &GenericPath::is_directory);
   if (directory != parts.end() && !share_a_node) {
     return CannotConvert(*directory,
                          "a directory in a group with `mountPath` or different permissions cannot "
                          "be converted",
                          "list the nodes in it, or move it to a separate group", findings);
   }
-  const bool needs_all = std::none_of(parts.begin(), parts.end(), [](const GenericPath& part) {
-    return part.optional || part.is_directory;
-  });
+  const bool needs_all = std::ranges::none_of(
+      parts, [](const GenericPath& part) { return part.optional || part.is_directory; });
   GroupPlan plan;
   plan.matches.push_back(needs_all ? MatchOfAll(parts) : MatchOfSome(parts));
   if (share_a_node) {

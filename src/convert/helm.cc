@@ -138,10 +138,10 @@ void ReportOtherObjects(const Manifest& manifest, const std::vector<HelmConfig>&
     if (object.IsSameAs(release) || !kind.IsScalar()) continue;
     const YamlValue name = object.Find("metadata").Find("name");
     const auto is_in_it = [&](const auto& part) { return part.object.IsSameAs(object); };
-    const bool is_converted =
-        std::any_of(manifest.documents.begin(), manifest.documents.end(), is_in_it) ||
-        std::any_of(configs.begin(), configs.end(),
-                    [&](const HelmConfig& config) { return is_in_it(config.container); });
+    const bool is_converted = std::ranges::any_of(manifest.documents, is_in_it) ||
+                              std::ranges::any_of(configs, [&](const HelmConfig& config) {
+                                return is_in_it(config.container);
+                              });
     findings.Ignored(
         object.place(),
         Format("{}{} is not part of the output", Truncate(kind.text(), 60),
@@ -227,7 +227,7 @@ std::string WriteHelm(const Manifest& manifest, const std::vector<HelmConfig>& c
   for (const HelmConfig& config : configs) {
     const YamlValue& object = config.container.object;
     const auto is_it = [&](const YamlValue& other) { return other.IsSameAs(object); };
-    if (std::any_of(objects.begin(), objects.end(), is_it)) continue;
+    if (std::ranges::any_of(objects, is_it)) continue;
     objects.push_back(object);
     values += NotCarriedOver(ValuesIn(object), kSectionsOfValues, findings);
   }

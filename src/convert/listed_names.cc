@@ -86,7 +86,7 @@ class RegexTranslation {
     std::set<char> characters;
     const std::string_view all = rest_.substr(0, rest_.find(']', 1));
     if (all.starts_with('^') || all.find("[:") != all.npos || all.find('\\') != all.npos ||
-        std::any_of(all.begin(), all.end(), [](unsigned char c) { return c > 0x7f; })) {
+        std::ranges::any_of(all, [](unsigned char c) { return c > 0x7f; })) {
       return false;
     }
     rest_.remove_prefix(all.size() + 1);
@@ -104,7 +104,7 @@ class RegexTranslation {
   /// Adds one of these characters. A number of any length becomes one digit: a name without a
   /// number is probably not a device.
   bool Characters(const std::string& characters) {
-    if (std::all_of(characters.begin(), characters.end(), IsDigit) && (Takes("*") || Takes("+"))) {
+    if (std::ranges::all_of(characters, IsDigit) && (Takes("*") || Takes("+"))) {
       has_numbers_ = true;
     }
     std::string separator = "{";
@@ -158,8 +158,7 @@ std::optional<ListedNames> ListNames(std::string_view regex) {
     if (name.name.empty() || (listed.has_numbers && !name.glob.empty())) return std::nullopt;
     listed.names.push_back(std::move(name));
   }
-  std::sort(listed.names.begin(), listed.names.end(),
-            [](const ListedName& a, const ListedName& b) { return a.name < b.name; });
+  std::ranges::sort(listed.names, {}, &ListedName::name);
   listed.names.erase(std::unique(listed.names.begin(), listed.names.end()), listed.names.end());
   if (listed.names.empty()) return std::nullopt;
   return listed;

@@ -16,13 +16,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
 #include "convert/config_maps.h"
+#include "convert/patterns.h"
 
 namespace patchbay {
 namespace {
@@ -33,6 +34,8 @@ using Container = Manifest::Container;
 constexpr int kMaxTextDepth = 4;  // of texts in texts
 constexpr std::size_t kMaxVolumes = 100;
 constexpr std::size_t kMaxConfigMapName = 253;  // as in Kubernetes
+constexpr std::string_view kShells[] = {"ash", "bash", "dash", "sh"};
+constexpr std::string_view kShellSyntax = "\n\"#$&'()*;<>?[\\]`{|}~!";
 constexpr std::string_view kNoConfiguration[] = {"annotations", "args", "command", "env"};
 
 std::vector<YamlValue> OneOrItems(const YamlValue& value) {
@@ -103,25 +106,13 @@ void AddChartMounts(const Mount& volume, const YamlValue& value, std::vector<Mou
   for (const YamlValue& item : value.items()) AddChartMounts(volume, item, mounts);
 }
 
-/// Returns the name of a flag without its dashes; "" for other arguments.
-std::string FlagOf(const Manifest::Argument& argument) {
-  const std::string flag = argument.text.substr(0, argument.text.find('='));
-  const auto dashes = std::min(flag.find_first_not_of('-'), flag.size());
-  return dashes == 1 || dashes == 2 ? flag.substr(dashes) : "";
-}
-
 /// Returns the value of the last --config, which some versions name --config-file.
 std::optional<Manifest::Argument> ConfigFlag(const Container& container) {
   std::optional<Manifest::Argument> path;
-  const auto& arguments = container.arguments;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string flag = FlagOf(arguments[i]);
-    if (flag != "config" && flag != "config-file") continue;
-    const auto equals = arguments[i].text.find('=');
-    if (equals == std::string::npos) ++i;
-    if (i == arguments.size()) break;
-    path = arguments[i];
-    if (equals != std::string::npos) path->text.erase(0, equals + 1);
+  for (std::size_t i = 0; i < container.arguments.size(); ++i) {
+    const std::string flag = FlagOf(container.arguments[i]);
+    if (flag != "--config" && flag != "--config-file") continue;
+    if (auto value = ValueOfFlag(container.arguments, i)) path = std::move(value);
   }
   return path;
 }
@@ -132,18 +123,69 @@ bool MayBeConfiguration(const std::string& text) {
          (text.find("device") != std::string::npos || text.find("group") != std::string::npos);
 }
 
+/// Returns the index of the command line of a shell, behind its -c; the number of arguments if
+/// there is none.
+std::size_t IndexOfScript(const std::vector<Manifest::Argument>& arguments) {
+  bool has_shell = false;
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    const std::string& word = arguments[i].text;
+    if (has_shell && word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')) {
+      return i + 1;
+    }
+    has_shell = has_shell || IsAmong(BaseName(word), kShells);
+  }
+  return arguments.size();
+}
+
+/// Returns whether a word of a command is a program. After tini or a shell, it is not the first
+/// one.
+bool IsProgram(const Manifest::Argument& word, std::string_view program) {
+  return !word.text.starts_with('-') && BaseName(word.text).find(program) != std::string::npos;
+}
+
 bool RunsProgram(const Container& container, std::string_view program) {
-  const auto is_it = [&](std::string_view text) {
-    return text.find(program) != std::string_view::npos;
-  };
-  // After tini or a shell, the program is not the first word.
-  const std::size_t words = std::max<std::size_t>(container.command_size, 1);
-  const auto command =
-      std::span(container.arguments).first(std::min(words, container.arguments.size()));
-  return is_it(container.name) || is_it(container.image) ||
-         std::any_of(command.begin(), command.end(), [&](const Manifest::Argument& word) {
-           return !word.text.starts_with('-') && is_it(word.text);
-         });
+  const auto& arguments = container.arguments;
+  const auto words = std::max<std::size_t>(container.command_size, 1);
+  const auto script = IndexOfScript(arguments);
+  const auto command = std::span(arguments).first(std::min(words, arguments.size()));
+  return container.name.find(program) != std::string::npos ||
+         container.image.find(program) != std::string::npos ||
+         std::ranges::any_of(command, [&](const auto& word) { return IsProgram(word, program); }) ||
+         (script < arguments.size() && arguments[script].text.find(program) != std::string::npos);
+}
+
+/// Replaces a shell and its command line by the words of the command line.
+void ReadScript(Container& container) {
+  const auto index = IndexOfScript(container.arguments);
+  if (index == container.arguments.size()) return;
+  const Manifest::Argument script = container.arguments[index];
+  std::string line(Trimmed(script.text));
+  for (auto at = line.find("\\\n"); at != std::string::npos; at = line.find("\\\n", at)) {
+    line.replace(at, 2, " ");  // a line break that is not one for the shell
+  }
+  if (line.starts_with("exec ")) line.erase(0, 5);
+  const bool has_variables = line.substr(0, line.find(" -")).find('=') != std::string::npos;
+  const bool needs_shell = has_variables || line.find_first_of(kShellSyntax) != std::string::npos;
+  container.arguments.clear();
+  std::istringstream stream(line);
+  for (std::string word; stream >> word;) container.arguments.push_back({script.source, word});
+  container.command_size = needs_shell ? container.arguments.size() : 1;
+  if (needs_shell) container.script = script;
+}
+
+/// Removes the program from the arguments, with the words in front of it.
+void RemoveProgram(Container& container, std::string_view program) {
+  auto& arguments = container.arguments;
+  const auto words = std::max<std::size_t>(container.command_size, 1);
+  const auto end =
+      arguments.begin() + static_cast<std::ptrdiff_t>(std::min(words, arguments.size()));
+  auto at = std::find_if(arguments.begin(), end,
+                         [&](const auto& word) { return IsProgram(word, program); });
+  if (at == end && !arguments.empty() && container.command_size > 0 &&
+      FlagOf(arguments[0]).empty()) {
+    at = arguments.begin();  // it has another name
+  }
+  if (at != end) arguments.erase(arguments.begin(), at + 1);
 }
 
 class Walk {
@@ -264,32 +306,41 @@ void Walk::Text(const YamlValue& text, const std::shared_ptr<const Scope>& outer
 }
 
 /// Removes the containers of other programs. The image of the plugin can have any name.
-void KeepPlugin(Manifest& manifest, std::string_view default_path) {
+void KeepPlugin(Manifest& manifest, const Recognizer& recognizer) {
   auto& containers = manifest.containers;
-  const auto is_named = [](const Container& container) { return container.runs_program; };
   const auto may_be_it = [&](const Container& container) {
     return NamesDevices(container) ||
-           std::any_of(manifest.documents.begin(), manifest.documents.end(),
-                       [&](const auto& document) { return Reads(container, document); });
+           std::ranges::any_of(manifest.documents,
+                               [&](const auto& document) { return Reads(container, document); });
   };
-  const bool has_named = std::any_of(containers.begin(), containers.end(), is_named);
-  if (has_named) std::erase_if(containers, std::not_fn(is_named));
+  const bool has_named = std::ranges::any_of(containers, &Container::runs_program);
+  if (has_named) std::erase_if(containers, std::not_fn(&Container::runs_program));
   ConfigMaps config_maps(manifest, manifest.budget);
   for (Container& container : containers) {
     for (Manifest::Argument& argument : container.arguments) {
       argument = config_maps.Expand(container, argument.source);
     }
+    ReadScript(container);
+    RemoveProgram(container, recognizer.program);
     for (const Mount& mount : MountsOf(container)) {
       for (const YamlValue& map : mount.config_maps) {
         container.config_maps.insert(map.Find("name").text());
       }
     }
+    if (container.script) continue;
     const auto flag = ConfigFlag(container);
-    container.file = config_maps.FileAt(container, flag ? flag->text : std::string(default_path));
+    container.file =
+        config_maps.FileAt(container, flag ? flag->text : std::string(recognizer.config_path));
     container.file.place = (flag ? flag->source : container.value).place();
     if (!flag && !container.file.is_mounted) container.file = {};
   }
   if (!has_named && containers.size() > 1) std::erase_if(containers, std::not_fn(may_be_it));
+}
+
+/// Returns whether the mounts of a container show where its file is, also if it is not in the
+/// input.
+bool HasKnownFile(const Container& container) {
+  return container.file.path.empty() ? !container.config_maps.empty() : container.file.is_mounted;
 }
 
 /// Removes the texts in ConfigMaps, and in the values of charts, that the plugin does not read.
@@ -298,26 +349,40 @@ void KeepItsFiles(Manifest& manifest, Findings& findings) {
   const auto& containers = manifest.containers;
   std::set<std::string> named, read;
   for (const Container& container : containers) {
-    if (container.file.path.empty()) continue;
+    if (container.file.path.empty()) {
+      for (const std::string& name : container.config_maps) read.insert("the ConfigMap " + name);
+      continue;
+    }
     named.insert(container.file.name());
     read.insert(NameOf(container.file));
   }
+  const auto has_known_file = [&](const Container& container) {
+    return HasKnownFile(container) &&
+           (container.runs_program ||
+            std::ranges::any_of(manifest.documents, [&](const Document& document) {
+              return Reads(container, document);
+            }));
+  };
+  const bool are_known = !containers.empty() && std::ranges::all_of(containers, has_known_file);
   const auto is_unread = [&](const Document& document) {
-    bool is_mounted = false, are_known = !containers.empty();
+    if (document.config_map.empty()) return false;
+    bool is_mounted = false;
     for (const Container& container : containers) {
       if (Reads(container, document)) return false;
       is_mounted = is_mounted || container.config_maps.contains(document.config_map);
-      are_known = are_known && container.file.text;
     }
-    return !document.config_map.empty() && (is_mounted || are_known);
+    return is_mounted || are_known;
   };
   const auto remove_if = [&](const auto& condition) {
     std::erase_if(manifest.documents, [&](const Document& document) {
       if (!condition(document)) return false;
-      findings.Ignored(
-          document.value.place(),
-          Format("the plugin does not read `{}`; it is not converted", Truncate(document.key, 100)),
-          "it reads " + Truncate(Format("{}", fmt::join(read, " and ")), 300));
+      findings.Ignored(document.value.place(),
+                       Format("the plugin does not read `{}`{}; it is not converted",
+                              Truncate(document.key, 100),
+                              document.config_map.empty()
+                                  ? ""
+                                  : " in the ConfigMap " + Truncate(document.config_map, 100)),
+                       "it reads " + Truncate(Format("{}", fmt::join(read, " and ")), 300));
       return true;
     });
   };
@@ -356,14 +421,29 @@ Manifest ReadManifest(const std::string& file, const std::string& text,
   for (const YamlValue& document : ReadYaml(text, place_of, manifest.budget, findings)) {
     walk.Root(document);
   }
-  KeepPlugin(manifest, recognizer.config_path);
+  KeepPlugin(manifest, recognizer);
   KeepItsFiles(manifest, findings);
   return manifest;
 }
 
+std::string FlagOf(const Manifest::Argument& argument) {
+  if (argument.text.size() < 2 || !argument.text.starts_with('-')) return "";
+  const std::string name = argument.text.substr(0, argument.text.find('='));
+  return name.starts_with("--") || name.size() == 2 ? name : "-" + name;
+}
+
+std::optional<Manifest::Argument> ValueOfFlag(const std::vector<Manifest::Argument>& arguments,
+                                              std::size_t& index) {
+  const auto equals = arguments[index].text.find('=');
+  if (equals == std::string::npos && index + 1 == arguments.size()) return std::nullopt;
+  if (equals == std::string::npos) return arguments[++index];
+  Manifest::Argument value = arguments[index];
+  value.text.erase(0, equals + 1);
+  return value;
+}
+
 bool NamesDevices(const Container& container) {
-  return std::any_of(container.arguments.begin(), container.arguments.end(),
-                     [](const auto& argument) { return FlagOf(argument) == "device"; });
+  return std::ranges::find(container.arguments, "--device", FlagOf) != container.arguments.end();
 }
 
 std::shared_ptr<const Scope> ScopeOf(const YamlValue& map, std::shared_ptr<const Scope> outer) {
@@ -393,7 +473,8 @@ YamlValue PodSetting(const Container& container, std::string_view key) {
 std::vector<Mount> MountsOf(const Container& container) {
   std::vector<Mount> mounts;
   for (const YamlValue& mount : container.value.Find("volumeMounts").items()) {
-    AddMount(MountOf(VolumeOf(mount, container.scope.get())), mount, "mountPath", mounts);
+    const YamlValue volume = VolumeOf(mount, container.scope.get());
+    if (volume) AddMount(MountOf(volume), mount, "mountPath", mounts);
   }
   for (const YamlValue& volume : ChartVolumes(container.scope.get())) {
     mounts.push_back(MountOf(volume));  // the paths can be the default of the chart
@@ -426,12 +507,14 @@ std::vector<const Container*> ReadersOf(const Manifest::Document& document,
   std::vector<const Container*> mounting, named, inside;
   for (const Container& container : manifest.containers) {
     if (Reads(container, document)) mounting.push_back(&container);
-    if (container.runs_program) named.push_back(&container);
+    const bool is_elsewhere = !document.config_map.empty() && HasKnownFile(container);
+    if (container.runs_program && !is_elsewhere) named.push_back(&container);
   }
   const auto& readers = mounting.empty() ? named : mounting;
   // The values of a chart are read by its own container.
-  std::copy_if(readers.begin(), readers.end(), std::back_inserter(inside),
-               [&](const Container* reader) { return reader->object.IsSameAs(document.object); });
+  for (const Container* reader : readers) {
+    if (reader->object.IsSameAs(document.object)) inside.push_back(reader);
+  }
   return inside.empty() ? readers : inside;
 }
 

@@ -26,9 +26,9 @@ struct Manifest {
   /// An argument of a container.
   struct Argument {
     YamlValue source;
-    std::string text = {};                ///< with the values of the variables that it refers to
-    std::string unknown = {};             ///< a variable in it whose value is not in the input
-    std::string missing_config_map = {};  ///< contains this value, but is not in the input
+    std::string text = {};     ///< with the values of the variables that it refers to
+    std::string unknown = {};  ///< a variable in it whose value is not in the input
+    std::string hint = {};     ///< how to add this value to the input, if that is known
   };
   /// A file in a container.
   struct File {
@@ -37,13 +37,14 @@ struct Manifest {
     bool is_mounted = false;               ///< a volume contains it
     std::string config_map = {};           ///< its name, if the volume has one with the file
     std::string key = {};                  ///< in the ConfigMap, or the path in another volume
-    bool lacks_key = false;                ///< the ConfigMap in the input does not have the key
     std::string host_path = {};            ///< of a file on the host
+    std::string hint = {};                 ///< how to add it to the input
     std::optional<std::string> text = {};  ///< nothing if the input does not contain it
 
     std::string name() const { return key.empty() ? std::string(BaseName(path)) : key; }
   };
-  /// A container and its arguments: those of `command`, then those of `args`.
+  /// A container and the arguments of its program, from `command` and `args`, or from the command
+  /// line in them if they run a shell.
   struct Container {
     YamlValue value;   ///< its map
     YamlValue object;  ///< the object that contains it
@@ -51,7 +52,9 @@ struct Manifest {
     std::string name = {};
     std::string image = {};  ///< with its tag
     std::vector<Argument> arguments = {};
-    std::size_t command_size = 0;            ///< number of arguments from `command`
+    std::size_t command_size = 0;            ///< number of words from `command`
+    std::optional<Argument> script = {};     ///< a command line that needs a shell, so that its
+                                             ///< words are not what the program gets
     std::set<std::string> config_maps = {};  ///< the names of the ConfigMaps that it mounts
     File file = {};                          ///< its configuration, if --config or a mount has it
     bool runs_program = false;               ///< its name, image or command identifies the plugin
@@ -111,12 +114,21 @@ struct Mount {
   std::string host_path = {};
   std::vector<YamlValue> config_maps = {};  ///< references to those in the volume, with a `name`
 };
+/// Returns the mounts of the volumes in the input.
 std::vector<Mount> MountsOf(const Manifest::Container& container);
 
 /// Returns the namespace of an object, or of the objects of a HelmRelease; "" if it is not known.
 std::string NamespaceOf(const YamlValue& object);
 /// Returns whether namespaces are the same, or not known.
 bool CanShareNamespace(std::string_view a, std::string_view b);
+
+/// Returns the name of a flag with as many dashes as in the help of the plugin: "--device" or "-h".
+/// Returns "" for other arguments.
+std::string FlagOf(const Manifest::Argument& argument);
+/// Returns the value of the flag at an index: the text after its "=", or the next argument, whose
+/// index the function sets. Returns nothing if there is none.
+std::optional<Manifest::Argument> ValueOfFlag(const std::vector<Manifest::Argument>& arguments,
+                                              std::size_t& index);
 
 /// Returns whether the arguments of a container contain --device.
 bool NamesDevices(const Manifest::Container& container);
@@ -126,7 +138,8 @@ bool NamesDevices(const Manifest::Container& container);
 bool Reads(const Manifest::Container& container, const Manifest::Document& document);
 
 /// Returns the containers that can read a document: those for which Reads is true, or else those
-/// that are recognizably the plugin; if some of them are in the object of the document, only these.
+/// that are recognizably the plugin and whose mounts do not show that they read another ConfigMap;
+/// if some of them are in the object of the document, only these.
 std::vector<const Manifest::Container*> ReadersOf(const Manifest::Document& document,
                                                   const Manifest& manifest);
 

@@ -47,12 +47,8 @@ std::string PoolName(const Container& container) {
 
 /// Returns the name with a number, if it is taken.
 std::string UniqueName(const std::string& name, const std::vector<Pool>& pools) {
-  const auto is_taken = [&](const std::string& candidate) {
-    return std::any_of(pools.begin(), pools.end(),
-                       [&](const Pool& pool) { return pool.name == candidate; });
-  };
   std::string unique = name;
-  for (int number = 2; is_taken(unique); ++number) {
+  for (int number = 2; std::ranges::find(pools, unique, &Pool::name) != pools.end(); ++number) {
     const std::string suffix = Format("-{}", number);
     unique = NamePart(name.substr(0, kMaxPoolName - suffix.size())) + suffix;
   }
@@ -93,21 +89,19 @@ bool AddNames(const YamlValue& affinity, std::set<std::string>& names) {
                          .Find("nodeSelectorTerms")
                          .items();
   const auto add = [&](const YamlValue& expressions, std::string_view key) {
-    const auto all = expressions.items();
-    return std::any_of(all.begin(), all.end(), [&](const YamlValue& expression) {
+    return std::ranges::any_of(expressions.items(), [&](const YamlValue& expression) {
       return AddNames(expression, key, names);
     });
   };
-  return !terms.empty() && std::all_of(terms.begin(), terms.end(), [&](const YamlValue& term) {
+  return !terms.empty() && std::ranges::all_of(terms, [&](const YamlValue& term) {
     return add(term.Find("matchExpressions"), "kubernetes.io/hostname") ||
            add(term.Find("matchFields"), "metadata.name");
   });
 }
 
 bool CanBeNodeName(const std::string& name) {
-  return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), [](char c) {
-    return IsAlnum(c) || c == '-' || c == '.';
-  });
+  return !name.empty() && name.size() <= 253 &&
+         std::ranges::all_of(name, [](char c) { return IsAlnum(c) || c == '-' || c == '.'; });
 }
 
 }  // namespace
@@ -161,8 +155,7 @@ std::set<std::string> NodeNamesOf(const Container& container) {
   } else if (!AddNames(PodSetting(container, "affinity"), names)) {
     return {};
   }
-  const bool usable =
-      names.size() <= kMaxNodeNames && std::all_of(names.begin(), names.end(), CanBeNodeName);
+  const bool usable = names.size() <= kMaxNodeNames && std::ranges::all_of(names, CanBeNodeName);
   return usable ? names : std::set<std::string>();
 }
 

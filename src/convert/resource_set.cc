@@ -15,16 +15,15 @@ bool ResourceSet::Add(const NewResource& resource, const SourceLocation& place,
   auto& known = by_name_[resource.name];
   Added added{WriteToml({{}, {resource}, {}}), place, &container, NodeNamesOf(container),
               resources_.size()};
-  const auto equal = std::find_if(known.begin(), known.end(),
-                                  [&](const Added& other) { return other.toml == added.toml; });
+  const auto equal = std::ranges::find(known, added.toml, &Added::toml);
   const bool is_equal = equal != known.end();
   const auto is_for_other_nodes = [&](const Added& other) {
-    return !other.nodes.empty() &&
-           std::none_of(other.nodes.begin(), other.nodes.end(),
-                        [&](const std::string& node) { return added.nodes.contains(node); });
+    return !other.nodes.empty() && std::ranges::none_of(other.nodes, [&](const std::string& node) {
+      return added.nodes.contains(node);
+    });
   };
   const bool can_differ =
-      !added.nodes.empty() && std::all_of(known.begin(), known.end(), [&](const Added& other) {
+      !added.nodes.empty() && std::ranges::all_of(known, [&](const Added& other) {
         return other.toml == added.toml || is_for_other_nodes(other);
       });
   if (is_equal && (known.size() == 1 || can_differ)) {

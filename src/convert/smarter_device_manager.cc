@@ -135,7 +135,7 @@ std::vector<ListedName> SmarterConversion::NamesFor(const std::string& match,
   if (listed->has_numbers) add_difference("of the numbers in these names, only 0 to 9 are listed");
   if (!listed->is_anchored) add_difference("the expression matches more names than are listed");
   const auto is_open = [](const ListedName& name) { return !name.glob.empty(); };
-  if (std::any_of(listed->names.begin(), listed->names.end(), is_open)) {
+  if (std::ranges::any_of(listed->names, is_open)) {
     add_difference("names with the same beginning become the devices of one resource");
   }
   return std::move(listed->names);
@@ -143,9 +143,9 @@ std::vector<ListedName> SmarterConversion::NamesFor(const std::string& match,
 
 NewResource SmarterConversion::ResourceFor(const ListedName& listed, const SourceLocation& place) {
   NewResource resource;
-  resource.name = domain_ + "/" + listed.name;
-  std::replace(resource.name.begin() + static_cast<std::ptrdiff_t>(domain_.size()) + 1,
-               resource.name.end(), '/', '_');
+  std::string name = listed.name;
+  std::ranges::replace(name, '/', '_');
+  resource.name = domain_ + "/" + name;
   const std::string path = "/dev/" + listed.name;
   if (!listed.glob.empty()) {
     resource.matches.push_back({.paths = {listed.glob}});
@@ -237,8 +237,7 @@ void SmarterConversion::Entry(const YamlValue& value) {
 }  // namespace
 
 bool IsSmarterConfiguration(const YamlValue& value, bool) {
-  const auto items = value.items();
-  return std::any_of(items.begin(), items.end(), [](const YamlValue& item) {
+  return std::ranges::any_of(value.items(), [](const YamlValue& item) {
     return item.Find("devicematch") || item.Find("nummaxdevices");
   });
 }

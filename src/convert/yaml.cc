@@ -1,6 +1,6 @@
-// yaml-cpp parses a text twice. The first time, TextCheck stops it where a text is too deep for its
-// recursion, or has more documents than it should: yaml-cpp 0.7 does not reject what cannot belong
-// to a document, but begins another one, even without end. The second time, it builds its nodes.
+// yaml-cpp parses a text twice. The first time, DocumentCheck stops it where a text has more
+// documents than it should: yaml-cpp 0.7 does not reject what cannot belong to a document, but
+// begins another one, even without end. The second time, it builds its nodes.
 //
 // TreeCheck then visits each value as often as aliases refer to it. This ends, also for an alias in
 // its own value, because depth and number of values are limited; everything that walks through a
@@ -31,10 +31,9 @@
 namespace patchbay {
 namespace {
 
-constexpr int kMaxNesting = 64;  // levels of lists and maps
+constexpr int kMaxNesting = 64;  // levels of lists and maps; yaml-cpp itself stops at 500
 constexpr int kMaxDocuments = 1'000;
 constexpr std::size_t kMaxFlag = 64;  // bytes of a flag and a quote in front of a text
-constexpr const char* kTooDeep = "lists and maps are nested too deeply";
 
 std::string_view LineAt(const TextLines& lines, int line) {
   const auto index = static_cast<std::size_t>(line);
@@ -43,9 +42,9 @@ std::string_view LineAt(const TextLines& lines, int line) {
 
 /// Follows the events of the parser. Throws YAML::ParserException to stop it, which has no other
 /// way to do so.
-class TextCheck : public YAML::EventHandler {
+class DocumentCheck : public YAML::EventHandler {
  public:
-  explicit TextCheck(const TextLines& lines) : lines_(lines) {}
+  explicit DocumentCheck(const TextLines& lines) : lines_(lines) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_ > 0 && !LineAt(lines_, mark.line).starts_with("---")) {
@@ -58,25 +57,16 @@ class TextCheck : public YAML::EventHandler {
   void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
   void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
                 const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {
-    Open(mark);
-  }
-  void OnSequenceEnd() override { --depth_; }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {
-    Open(mark);
-  }
-  void OnMapEnd() override { --depth_; }
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
 
  private:
-  void Open(const YAML::Mark& mark) {
-    if (++depth_ > kMaxNesting) throw YAML::ParserException(mark, kTooDeep);
-  }
-
   const TextLines& lines_;
   int documents_ = 0;
-  int depth_ = 0;
 };
 
 using Nodes = std::vector<YAML::Node>;
@@ -85,7 +75,7 @@ using Nodes = std::vector<YAML::Node>;
 tl::expected<Nodes, YAML::Exception> Parse(const std::string& text) {
   try {
     const TextLines lines = LinesOf(text);
-    TextCheck check(lines);
+    DocumentCheck check(lines);
     std::istringstream stream(text);
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(check)) continue;
@@ -116,7 +106,8 @@ class TreeCheck {
     budget_.values -= 1;
     budget_.bytes -= text.size();
     if (!IsUtf8(text)) return Fail(node, "the text is not valid UTF-8");
-    if (node.size() > 0 && depth == kMaxNesting) return Fail(node, kTooDeep);
+    if (node.size() > 0 && depth == kMaxNesting)
+      return Fail(node, "lists and maps are nested too deeply");
     if (node.IsMap()) CheckKeys(node);
     for (const auto& part : node) {
       const bool continues = node.IsMap()
@@ -187,8 +178,7 @@ std::string SeparateColons(const std::string& text) {
 }
 
 bool SameWithoutCase(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return ToLower(x) == ToLower(y); });
+  return std::ranges::equal(a, b, [](char x, char y) { return ToLower(x) == ToLower(y); });
 }
 
 /// Returns whether a scalar is the same value in JSON without quotes.
@@ -199,7 +189,7 @@ bool IsJsonLiteral(const YamlValue& scalar) {
   if (IsAmong(digits, kWords)) return true;
   if (digits.starts_with('-')) digits.remove_prefix(1);
   return !digits.empty() && digits.size() < 16 && (digits == "0" || digits[0] != '0') &&
-         std::all_of(digits.begin(), digits.end(), IsDigit);
+         std::ranges::all_of(digits, IsDigit);
 }
 
 void AppendJson(const YamlValue& value, std::string& json) {
@@ -289,7 +279,7 @@ std::vector<YamlValue> ReadYaml(const std::string& text, PlaceOf place_of, YamlB
   auto nodes = Parse(text);
   if (!nodes) nodes = Parse(SeparateColons(text));
   // The parser can report an error one line after the end of the text.
-  const auto lines = static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
+  const auto lines = static_cast<int>(std::ranges::count(text, '\n')) + 1;
   const auto places = std::make_shared<const PlaceOf>(
       [place_of = std::move(place_of), lines](int line, int column) {
         return place_of(std::min(line, lines), column);
@@ -323,7 +313,7 @@ std::string HintOnTemplate(std::string_view text) {
 }
 
 bool IsAmong(std::string_view word, std::span<const std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return std::ranges::find(words, word) != words.end();
 }
 
 TextLines LinesOf(std::string_view text) {

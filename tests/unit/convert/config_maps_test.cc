@@ -14,6 +14,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+constexpr const char* kPassX =
+    "pass the ConfigMap x too (`kubectl get configmap x -n here -o yaml`)";
 constexpr const char* kTun = "{name: tun, groups: [{paths: [{path: /dev/net/tun}]}]}";
 
 test::Outcome Manifests(const std::string& text, const ConvertHints& hints = {}) {
@@ -69,8 +71,10 @@ TEST(ConfigMapsTest, NamesAVariableInTheFileThatIsNotInTheInput) {
 
 TEST(ConfigMapsTest, ConvertsOnlyTheFileThatConfigNames) {
   const auto outcome = ManifestFile("two-files.yaml");
-  EXPECT_EQ(outcome.findings,
-            "6:5 warning the plugin does not read `a-test.yaml`; it is not converted\n");
+  EXPECT_EQ(
+      outcome.findings,
+      "6:5 warning the plugin does not read `a-test.yaml` in the ConfigMap plugin-files; it is "
+      "not converted\n");
   EXPECT_THAT(outcome.toml, HasSubstr("name = \"production.example.com/tun\"\nreplicas = 10\n"));
   EXPECT_THAT(outcome.toml, Not(HasSubstr("test.example.com")));
 }
@@ -167,17 +171,18 @@ TEST(ConfigMapsTest, AFileThatIsNotInTheInputIsAWarning) {
   const std::string use =
       "use --domain with the domain of the resources that `kubectl describe node` shows\n";
   struct Case {
-    const char *mount, *volume, *file, *hint;
+    const char *mount, *volume, *file;
+    std::string hint;
   };
   const Case cases[] = {
       {"mountPath: /c", "configMap: {name: x}", "`f` in the ConfigMap x",
-       "pass the ConfigMap x too, or "},
+       kPassX + std::string(", or ")},
       {"mountPath: /c", "configMap: {name: m}", "`f` in the ConfigMap m",
        "add the key `f` to the ConfigMap m, or "},
       {"mountPath: /c", "projected: {sources: [{configMap: {name: m}}, {configMap: {name: x}}]}",
-       "`f` in the ConfigMap x", "pass the ConfigMap x too, or "},
+       "`f` in the ConfigMap x", kPassX + std::string(", or ")},
       {"mountPath: /c", "projected: {sources: [{configMap: {name: x}}, {configMap: {name: m}}]}",
-       "`f` in the ConfigMap x", "pass the ConfigMap x too, or "},
+       "`f` in the ConfigMap x", kPassX + std::string(", or ")},
       {"mountPath: /c, subPath: d", "hostPath: {path: /etc}", "the file /etc/d/f of the host",
        "pass the file /etc/d/f of the host too, behind a line `---`, or "},
       {"mountPath: /c/f", "hostPath: {path: /h}", "the file /h of the host",
@@ -214,25 +219,83 @@ TEST(ConfigMapsTest, AFileThatIsNotInTheInputIsAWarning) {
 
 TEST(ConfigMapsTest, NamesTheFileOfAPluginWithoutDevices) {
   const std::string mount = "mountPath: /c";
-  const auto hint = [&](const std::string& volume) {
-    const std::string text = DaemonSet("--config=/c/f", mount, volume);
-    EXPECT_THAT(HintsOf(text), testing::StartsWith("error: no configuration of"));
-    const std::string hints = HintsOf(text);
-    return hints.substr(hints.find("; ") + 2);
+  const auto hints = [&](const std::string& volume) {
+    return HintsOf(DaemonSet("--config=/c/f", mount, volume));
   };
+  const std::string message =
+      ", which the plugin reads, is not in the input; its devices are not converted; ";
+  const std::string in_x = "error: `f` in the ConfigMap x" + message + kPassX + "\n";
   // A DaemonSet of the same name is not the ConfigMap.
-  EXPECT_EQ(hint("configMap: {name: plugin}"),
-            "pass the ConfigMap plugin too, which the plugin reads\n");
-  EXPECT_EQ(hint("projected: {sources: [{configMap: {name: x}}]}"),
-            "pass the ConfigMap x too, which the plugin reads\n");
-  EXPECT_EQ(hint("hostPath: {path: /etc}"),
-            "pass the file /etc/f of the host too, behind a line `---`, which the plugin reads\n");
+  EXPECT_EQ(hints("configMap: {name: plugin}"),
+            "error: `f` in the ConfigMap plugin" + message +
+                "pass the ConfigMap plugin too (`kubectl get configmap plugin -n here -o yaml`)\n");
+  EXPECT_EQ(hints("projected: {sources: [{configMap: {name: x}}]}"), in_x);
+  EXPECT_EQ(hints("hostPath: {path: /etc}"),
+            "error: the file /etc/f of the host" + message +
+                "pass the file /etc/f of the host too, behind a line `---`\n");
+  EXPECT_EQ(hints("configMap: {name: '${NAME}'}"), "error: `f` in the ConfigMap ${NAME}" + message +
+                                                       "replace the substitution with its value\n");
+  EXPECT_THAT(hints("configMap: {name: '; reboot'}"),
+              HasSubstr("(`kubectl get configmap '; reboot' -n here -o yaml`)"));
   // Another plugin in the input has its devices.
-  const std::string other =
+  const std::string text =
+      DaemonSet("--config=/c/f", mount, "configMap: {name: x}") +
       Format("kind: DaemonSet\nimage: generic-device-plugin:0.2.0\nargs: [--device, '{}']\n", kTun);
-  EXPECT_EQ(HintsOf(DaemonSet("--config=/c/f", mount, "configMap: {name: x}") + other),
-            "warning: `f` in the ConfigMap x, which the plugin reads, is not in the input; its "
-            "devices are not converted; pass the ConfigMap x too\n");
+  EXPECT_EQ(HintsOf(text), in_x);
+  EXPECT_THAT(
+      Manifests(text).toml,
+      testing::AllOf(HasSubstr("\nname = \"devic.es/tun\"\n"),
+                     HasSubstr("\n# NOT CONVERTED: a file\n# Reason (line 6): `f` in the")));
+}
+
+/// The cluster does not serve the devices in a ConfigMap that the plugin does not mount.
+TEST(ConfigMapsTest, ConvertsNoConfigMapThatThePluginDoesNotMount) {
+  const auto config_map = [](const std::string& metadata) {
+    return Format("kind: ConfigMap\nmetadata: {}\ndata: {{f: 'devices: [{}]'}}\n---\n", metadata,
+                  kTun);
+  };
+  const std::string other = config_map("{name: other}");
+  const std::string mounts_x = DaemonSet("--config=/c/f", "mountPath: /c", "configMap: {name: x}");
+  const auto unread = [](const std::string& name, const std::string& reads) {
+    return Format(
+        "warning: the plugin does not read `f` in the ConfigMap {}; it is not converted; "
+        "it reads {}\n",
+        name, reads);
+  };
+  const std::string missing_x = Format(
+      "error: `f` in the ConfigMap x, which the plugin reads, is not in the input; its devices are "
+      "not converted; {}\n",
+      kPassX);
+  EXPECT_EQ(HintsOf(mounts_x + other), missing_x + unread("other", "`f` in the ConfigMap x"));
+  EXPECT_EQ(Manifests(mounts_x + other).toml, "");
+  EXPECT_EQ(HintsOf(mounts_x + config_map("{name: x, namespace: elsewhere}")),
+            missing_x + unread("x", "`f` in the ConfigMap x"));
+  EXPECT_EQ(HintsOf(DaemonSet("", "mountPath: /d", "configMap: {name: x}") + other),
+            Format("error: the ConfigMap x, which the plugin mounts, is not in the input; its "
+                   "devices are not converted; {}\n",
+                   kPassX) +
+                unread("other", "the ConfigMap x"));
+  EXPECT_EQ(
+      Manifests(DaemonSet("--config=/c/f", "mountPath: /c", "hostPath: {path: /h}") + other).toml,
+      "");
+
+  // A volume of a chart can be anywhere.
+  const std::string chart =
+      "image: generic-device-plugin:0.2.0\nargs: [--config=/c/f]\nvolumeMounts: [{name: v, "
+      "mountPath: /c}]\nextraVolumes: [{name: v, configMap: {name: other}}]\n---\n";
+  EXPECT_EQ(HintsOf(chart + other), "");
+  EXPECT_THAT(Manifests(chart + other).toml, HasSubstr("\"devic.es/tun\""));
+  // Another plugin, whose file is not known, can read it.
+  const auto both =
+      Manifests(mounts_x + "image: generic-device-plugin\nargs: [--domain=b.com]\n---\n" + other);
+  EXPECT_THAT(both.findings, testing::StartsWith("6:12 error `f` in the ConfigMap x"));
+  EXPECT_THAT(both.toml, testing::AllOf(HasSubstr("\"b.com/tun\""), Not(HasSubstr("devic.es/"))));
+  // A program that is not recognizably the plugin.
+  const auto alone = Manifests(
+      "kind: Pod\nimage: proxy\nargs: [--config=/c/f]\nvolumeMounts: [{name: v, mountPath: "
+      "/c}]\nvolumes: [{name: v, configMap: {name: proxy}}]\n---\n" +
+      other);
+  EXPECT_THAT(alone.toml, HasSubstr("\"squat.ai/tun\""));
 }
 
 TEST(ConfigMapsTest, AFileIsConvertedForTheDomainOfEachReader) {
@@ -261,25 +324,44 @@ TEST(ConfigMapsTest, NamesAVariableThatIsNotInTheInput) {
   };
   const std::string map = "env: [{name: X, valueFrom: {configMapKeyRef: {name: m, key: k}}}]";
   const std::string message = " contains the variable X, whose value is not in the input: ";
-  const std::string pass = "; pass the ConfigMap m too, or write the value\n";
-  EXPECT_EQ(hints(map, "--domain=$(X)"), "error: --domain" + message + "$(X)" + pass);
+  const std::string pass =
+      "; pass the ConfigMap m too (`kubectl get configmap m -o yaml`), or write its value\n";
   EXPECT_EQ(hints(map, "--device, '$(X),/dev/a0'"),
             "error: --device" + message + "$(X),/dev/a0" + pass);
   EXPECT_EQ(hints(map, "$(X)"), "error: an argument" + message + "$(X)" + pass);
-  EXPECT_THAT(hints("envFrom: [{configMapRef: {name: m}}]", "--domain=a.$(X)"),
-              HasSubstr("error: --domain" + message + "a.$(X)" + pass));
-  EXPECT_EQ(hints("env: [{name: X, value: $(Y)}, {name: Y, valueFrom: {secretKeyRef: {}}}]",
-                  "--domain=$(X)"),
-            "error: --domain" + message + "$(X); write its value\n");
-  // A variable that refers to itself, and one that nothing sets.
-  EXPECT_EQ(hints("env: [{name: X, value: $(X)}]", "--domain=$(X)"),
-            "error: --domain" + message + "$(X); write its value\n");
-  EXPECT_EQ(hints("env: []", "--domain=$(X)"),
-            "error: --domain" + message + "$(X); write its value\n");
   EXPECT_THAT(hints(map, "--config=/c/$(X)"),
               HasSubstr("warning: the domain can come from the file /c/$(X), which is not in the"));
   // Two dollar signs are one, and no variable.
   EXPECT_EQ(hints(map, "--log-level=$$(X)"), "");
+}
+
+TEST(ConfigMapsTest, ConvertsNoDeviceWhoseDomainIsNotInTheInput) {
+  const std::string map = "env: [{name: X, valueFrom: {configMapKeyRef: {name: m, key: k}}}]";
+  const std::string pass = "pass the ConfigMap m too (`kubectl get configmap m -o yaml`), or ";
+  struct Case {
+    std::string env, domain, hint;
+  };
+  const Case cases[] = {
+      {map, "$(X)", pass},
+      {"envFrom: [{configMapRef: {name: m}}]", "a.$(X)", pass},
+      {"env: [{name: X, value: $(Y)}, {name: Y, valueFrom: {secretKeyRef: {}}}]", "$(X)", ""},
+      // A variable that refers to itself, and one that nothing sets.
+      {"env: [{name: X, value: $(X)}]", "$(X)", ""},
+      {"env: []", "$(X)", ""}};
+  for (const Case& test_case : cases) {
+    const std::string text =
+        Format("image: generic-device-plugin:0.2.0\n{}\nargs: [--domain={}, --device, '{}']\n",
+               test_case.env, test_case.domain, kTun);
+    EXPECT_EQ(HintsOf(text),
+              Format("error: the domain is not known: {}; {}write its value, or use --domain\n",
+                     test_case.domain, test_case.hint));
+    EXPECT_THAT(Manifests(text).toml,
+                testing::AllOf(HasSubstr("\n# NOT CONVERTED: " + test_case.domain + "/tun\n"),
+                               Not(HasSubstr("devic.es"))));
+    const auto given = Manifests(text, {.domain = "a.com"});
+    EXPECT_EQ(given.findings, "") << test_case.env;
+    EXPECT_THAT(given.toml, HasSubstr("name = \"a.com/tun\""));
+  }
 }
 
 /// The time must not grow with the product of variables and references.

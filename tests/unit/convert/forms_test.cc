@@ -299,14 +299,18 @@ TEST(FormsTest, WarnsThatTheVariableDomainIsNotInTheInput) {
 
   const std::string use =
       "use --domain with the domain of the resources that `kubectl describe node` shows";
+  const auto pass = [](const std::string& name) {
+    return Format("pass the ConfigMap {0} too (`kubectl get configmap {0} -n here -o yaml`), or ",
+                  name);
+  };
   const std::pair<std::string, std::string> environments[] = {
       {"    envFrom: [{secretRef: {name: a}}]", use},
       {"    envFrom: [{configMapRef: {name: one}}, {configMap: one}]", use},
       {"    envFrom: [{configMapRef: {name: one}}, {configMapRef: {name: a, optional: true}}]",
-       "pass the ConfigMap a too, or " + use},
-      {"    envFrom: [{configMapRef: {name: three}}]", "pass the ConfigMap three too, or " + use},
+       pass("a") + use},
+      {"    envFrom: [{configMapRef: {name: three}}]", pass("three") + use},
       {"    env: [{name: DOMAIN, valueFrom: {configMapKeyRef: {name: a, key: b}}}]",
-       "pass the ConfigMap a too, or " + use},
+       pass("a") + use},
       {"    env: [{name: DOMAIN, valueFrom: {configMapKeyRef: {name: two, key: BINARY}}}]", use},
       {"    env: [{name: DOMAIN, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]", use},
       {"    env: {DOMAIN: {secretKeyRef: {name: a, key: b}}}", use}};
@@ -462,11 +466,12 @@ TEST(FormsTest, NamesTheConfigMapThatTheInputDoesNotContain) {
         .hint;
   };
   const std::string text = Content("config-map-elsewhere.yaml");
-  EXPECT_EQ(hint(text), "pass the ConfigMap plugin-config too, which the plugin reads");
+  EXPECT_EQ(hint(text),
+            "pass the ConfigMap plugin-config too (`kubectl get configmap plugin-config -o yaml`)");
   EXPECT_EQ(hint(text + "---\nkind: ConfigMap\nmetadata: {name: plugin-config}\n"),
-            "add the key `config.yaml` to the ConfigMap plugin-config, which the plugin reads");
+            "add the key `config.yaml` to the ConfigMap plugin-config");
   EXPECT_EQ(hint("image: generic-device-plugin\npersistence: {c: {type: configMap, name: x}}\n"),
-            "pass the ConfigMap x too, which the plugin mounts");
+            "pass the ConfigMap x too (`kubectl get configmap x -o yaml`)");
 }
 
 TEST(FormsTest, APlaceholderBecomesANote) {
@@ -744,6 +749,14 @@ TEST(FormsTest, ReportsTheParseErrorThatExplainsAMissingConfiguration) {
                               "kind: ConfigMap\ndata:\n  conf.yaml: |\n    - devicematch: [\n")
                   .findings,
               testing::MatchesRegex("3:[0-9]+ error invalid YAML: [^\n]*\n"));
+}
+
+TEST(FormsTest, ReportsOnlyTheParseErrorIfTheFileOfTheContainerIsUnreadable) {
+  const auto outcome = test::Converted(
+      ForeignProgram::kGenericDevicePlugin,
+      "image: generic-device-plugin\nargs: [--config=/c/config.yaml]\nconfigMaps:\n  c:\n    "
+      "data:\n      config.yaml: |\n        devices: [\n");
+  EXPECT_THAT(outcome.findings, testing::MatchesRegex("6:[0-9]+ error invalid YAML: [^\n]*\n"));
 }
 
 TEST(FormsTest, ReportsAMisspelledKeyOfAConfiguration) {

@@ -12,8 +12,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-test::Outcome Generic(const std::string& text) {
-  return test::Converted(ForeignProgram::kGenericDevicePlugin, text);
+test::Outcome Generic(const std::string& text, const ConvertHints& hints = {}) {
+  return test::Converted(ForeignProgram::kGenericDevicePlugin, text, hints);
 }
 
 /// Like Generic, for a node on which the short names in this file are devices, not directories.
@@ -394,6 +394,62 @@ TEST(GenericDevicePluginTest, ReadsOnlyArgumentsOfThePlugin) {
   // A container with a different name cannot be distinguished from the other containers.
   EXPECT_THAT(Generic(other + "- containers: [{image: 'mirror/x'" + args + "}]\n").findings,
               HasSubstr("1:54 error a device must be a map"));
+}
+
+TEST(GenericDevicePluginTest, ReadsTheFlagsInASimpleShellCommand) {
+  const std::string flags = " --domain a.com -device=x1,/dev/a0";
+  const std::string commands[] = {
+      "command: [sh, -c, 'exec generic-device-plugin" + flags + "']",
+      "command: [/tini, --, /bin/bash, -e, -xec, ' /bin/generic-device-plugin" + flags + " ']",
+      "command: [sh, -c]\nargs:\n- |\n  exec generic-device-plugin \\\n   " + flags,
+      "image: m/x\ncommand: [sh, -c, 'exec /plugin" + flags +
+          " --config /etc/generic-device-plugin/config.yaml']"};
+  for (const std::string& command : commands) {
+    const auto outcome = Generic(command + "\n");
+    EXPECT_EQ(outcome.findings, "") << command;
+    EXPECT_THAT(outcome.toml, HasSubstr("name = \"a.com/x1\"")) << command;
+  }
+  EXPECT_EQ(Generic("command: [sh, -c, 'exec generic-device-plugin --device=x1,/dev/a0 --domian=a "
+                    "b']\nimage: x:0.2.0\n")
+                .findings,
+            "1:19 warning unknown flag `--domian` for generic-device-plugin; it is ignored\n"
+            "1:19 warning unexpected argument \"b\"; it is ignored\n");
+}
+
+TEST(GenericDevicePluginTest, NamesTheFlagsInAnyOtherShellCommand) {
+  const std::string file =
+      "config: {devices: [{name: x1, groups: [{paths: [{path: /dev/a0}]}]}]}\n";
+  const auto in = [&](const std::string& script, const ConvertHints& hints = {}) {
+    return Generic("image: x:0.2.0\ncommand: [sh, -c, \"" + script + "\"]\n" + file, hints);
+  };
+  const std::string cannot_read = "2:19 warning cannot read ";
+  const auto sleeping = in("sleep 5; exec generic-device-plugin --config=/c/x");
+  EXPECT_EQ(sleeping.findings,
+            cannot_read +
+                "--config in the shell command: sleep 5; exec generic-device-plugin "
+                "--config=/c/x\n");
+  EXPECT_THAT(sleeping.toml, HasSubstr("name = \"devic.es/x1\""));
+  EXPECT_EQ(in("exec generic-device-plugin $FLAGS").findings,
+            cannot_read + "the flags in the shell command: exec generic-device-plugin $FLAGS\n");
+  for (const std::string script :
+       {"exec generic-device-plugin --domain=$DOMAIN", "DOMAIN=a.com exec generic-device-plugin",
+        "if true; then exec generic-device-plugin --domain a.com; fi"}) {
+    const auto outcome = in(script);
+    EXPECT_THAT(outcome.findings,
+                AllOf(HasSubstr("2:19 error the domain is not known: " + script + "\n"),
+                      HasSubstr(cannot_read)))
+        << script;
+    EXPECT_THAT(outcome.toml, Not(HasSubstr("devic.es"))) << script;
+    EXPECT_THAT(in(script, {.domain = "b.com"}).toml, HasSubstr("name = \"b.com/x1\"")) << script;
+  }
+  // The plugin ignores its file.
+  const auto device = in("exec generic-device-plugin --device 'x2,/dev/b0'");
+  EXPECT_EQ(device.findings,
+            "2:19 error cannot read --device in the shell command: exec generic-device-plugin "
+            "--device 'x2,/dev/b0'\n"
+            "3:9 warning the devices in this configuration are not converted\n");
+  EXPECT_THAT(device.toml, AllOf(HasSubstr("\n# NOT CONVERTED: arguments of a container\n"),
+                                 Not(HasSubstr("x1"))));
 }
 
 TEST(GenericDevicePluginTest, WarnsOfUnknownFlags) {
