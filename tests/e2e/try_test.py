@@ -473,9 +473,13 @@ class Script(support.TestCase):
         (scripts / "common.sh").write_text(
             f'set -euo pipefail\nroot={self.dir}\n'
             'install_packages() { echo installs; }\nbuild() { :; }\n')
-        program = self.dir / "build/dev/src/patchbay-try"
-        program.parent.mkdir(parents=True)
-        program.write_text('#!/bin/sh\necho "$@"\n')
+        self.add_program("patchbay-try", 'echo "$@"')
+        self.add_program("patchbay", 'echo "a $1ion"')
+
+    def add_program(self, name, text):
+        program = self.dir / "build/dev/src" / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{text}\n")
         program.chmod(0o755)
 
     def run_script(self, *arguments, **variables):
@@ -495,7 +499,15 @@ class Script(support.TestCase):
                 ((f"--config={first}",), {"PATCHBAY_CONFIG": "/no/such"}, f"--config={first}")):
             with self.subTest(arguments=arguments, variables=variables):
                 ran = self.run_script(*arguments, **variables)
-                self.assertEqual((ran.returncode, ran.stdout), (0, f"installs\n{given}\n"), ran.stderr)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                shown, _, suggested = ran.stdout.partition("\n\n")
+                self.assertEqual(shown.rstrip(), f"installs\n{given}")
+                self.assertEqual(suggested.endswith("\n\na suggestion\n"), "--once" in arguments)
+
+    def test_ends_with_the_code_of_try(self):
+        self.add_program("patchbay-try", "exit 1")
+        self.add_program("patchbay", "exit 3")
+        self.assertEqual(self.run_script("--once").returncode, 1)
 
     def test_reports_a_missing_file_before_building(self):
         for arguments, variables in ((("-c", "/no/such"), {}), (("--config=/no/such",), {}),
