@@ -224,7 +224,7 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
   std::erase_if(files, [&](const auto& file) {
     return IsEmpty(file.second) && (has_content || diagnostics.HasErrors());
   });
-  // What is unreadable is probably the file.
+  // The unreadable document is probably the file.
   if (found || manifest.unreadable.empty()) ReportMissingFiles(manifest, findings);
   auto missing = findings.TakeErrors();
   if (!found && missing.empty() && manifest.unreadable.empty()) {
