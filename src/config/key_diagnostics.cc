@@ -361,18 +361,12 @@ void ReportMisplaced(const KeyInfo& table, const Text& name, Reporter& reporter)
                             : ""));
 }
 
-std::string_view ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInfo> keys,
-                                  Reporter& reporter) {
+void ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInfo> keys, Reporter& reporter) {
   const Text& key = entry.key;
-  const bool is_long = key.value.size() > 100;
-  const std::string hint = is_long ? "" : HintOnUnknown(entry, keys);
   reporter.Report(
       Code::kUnknownKey, key.place,
       Format("{} has no key \"{}\"", SectionTitle(keys.front().section), key.value.substr(0, 100)),
-      hint);
-  const std::vector<std::string_view> known = NamesOf(keys);
-  const std::string_view nearest = is_long ? "" : Nearest(key.value, known);
-  return !nearest.empty() && hint == DidYouMean(nearest, known) ? nearest : "";
+      key.value.size() > 100 ? "" : HintOnUnknown(entry, keys));
 }
 
 void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter& reporter) {
