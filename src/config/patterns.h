@@ -15,7 +15,7 @@
 
 namespace patchbay {
 
-/// What the names have in common that a pattern is for.
+/// A kind of names that a pattern can be for.
 struct NameKind {
   GlobKind notation = GlobKind::kText;
   /// Returns whether the pattern can match such a name; null: any text is one.
