@@ -1,16 +1,11 @@
-// An invalid part is left out of the result, but never so that the rest matches more: with an
-// invalid ID in a list, the whole condition is left out and the match is rejected with its error.
-
 #include "config/conditions.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "base/ascii.h"
-#include "base/format.h"
 #include "base/number.h"
 #include "base/path.h"
-#include "config/foreign_notation.h"
 
 namespace patchbay {
 namespace {
@@ -25,32 +20,16 @@ bool ParseHardwareNumber(std::string_view text, Number& out) {
   return text.size() == 4 && out.has_value();
 }
 
-std::optional<HardwareId> ParseId(const Text& pattern, std::string_view text, std::string_view key,
-                                  Reporter& reporter) {
+std::optional<HardwareId> ParseId(std::string_view text) {
   const auto colon = text.find(':');
   HardwareId id;
-  if (colon != std::string::npos && ParseHardwareNumber(text.substr(0, colon), id.vendor) &&
-      ParseHardwareNumber(text.substr(colon + 1), id.product)) {
-    return id;
-  }
-  const std::string foreign = HintOnForeignPart(pattern.value);
-  reporter.Report(Code::kBadValue, pattern.place,
-                  Format("\"{}\" is not a pair of IDs as shown by ls{}", text.substr(0, 100), key),
-                  !foreign.empty() ? foreign
-                  : key == "usb"
-                      ? "write vendor:product with four hexadecimal digits each, or * for "
-                        "any: \"0403:6001\", \"0403:*\""
-                      : "write vendor:device with four hexadecimal digits each, or * for "
-                        "any: \"10ee:5000\", \"10ee:*\"");
-  return std::nullopt;
+  const bool is_valid = colon != std::string_view::npos &&
+                        ParseHardwareNumber(text.substr(0, colon), id.vendor) &&
+                        ParseHardwareNumber(text.substr(colon + 1), id.product);
+  return is_valid ? std::optional(id) : std::nullopt;
 }
 
-/// Returns the port in the name of an interface ("1-1.2:1.0") or of its path ("usb1/1-1.2").
-std::string PortIn(std::string_view text) {
-  text = text.substr(0, text.find(':'));
-  const auto before = text.find_last_not_of("0123456789-.");
-  return std::string(before == std::string_view::npos ? text : text.substr(before + 1));
-}
+bool IsId(const NamePattern& pattern) { return ParseId(pattern.text()).has_value(); }
 
 /// Returns whether a pattern without brackets at its beginning can match a valid name: whether the
 /// end of one of the examples completes the text before the first wildcard.
@@ -71,114 +50,71 @@ bool CanMatchPort(std::string_view pattern) {
   return CanMatch(pattern, IsUsbPort, {"1-1.1", "usb1"});
 }
 
+/// Returns the port in the name of an interface ("1-1.2:1.0") or of its path ("usb1/1-1.2"), or "".
+std::string PortIn(std::string_view text) {
+  text = text.substr(0, text.find(':'));
+  text.remove_prefix(text.find_last_not_of("0123456789-.") + 1);  // npos + 1 is 0
+  return CanMatchPort(text) ? std::string(text) : "";
+}
+
 bool CanMatchAddress(std::string_view pattern) {
   return CanMatch(pattern, IsPciAddress, {"00000000:00:00.0"});  // domains can have 8 digits
 }
 
-/// Returns the name in sysfs for an address in upper case or in the short form of lspci.
+/// Returns the name in sysfs for an address in upper case or in the short form of lspci, or "".
 std::string AddressIn(std::string_view text) {
   const std::string lower = ToLower(text);
-  return CanMatchAddress(lower) ? lower : "0000:" + lower;
+  const std::string address = CanMatchAddress(lower) ? lower : "0000:" + lower;
+  return CanMatchAddress(address) ? address : "";
 }
 
-/// A condition for names of sysfs.
-struct SysfsName {
-  bool (*can_match)(std::string_view pattern);
-  std::string (*valid_in)(std::string_view);  ///< returns the valid pattern in a similar one
-  std::string_view what, hint;
-};
-constexpr SysfsName kUsbPort{
-    CanMatchPort, PortIn, "the name of a USB port",
-    "write the port as in `ls /sys/bus/usb/devices`: \"1-2\", \"1-2.3\", \"1-2.*\""};
-constexpr SysfsName kPciAddress{
-    CanMatchAddress, AddressIn, "a PCI address",
-    "write the address as in `ls /sys/bus/pci/devices`: \"0000:3b:00.0\", \"0000:3b:*\""};
+constexpr NameKind kAnyText{.notation = GlobKind::kText};
+constexpr NameKind kKernelName{.notation = GlobKind::kName};
+constexpr NameKind kUsbId{.notation = GlobKind::kDotted,
+                          .can_match = IsId,
+                          .code = Code::kBadValue,
+                          .what = "a pair of IDs as shown by lsusb",
+                          .hint =
+                              "write vendor:product with four hexadecimal digits each, or * for "
+                              "any: \"0403:6001\", \"0403:*\""};
+constexpr NameKind kPciId{.notation = GlobKind::kDotted,
+                          .can_match = IsId,
+                          .code = Code::kBadValue,
+                          .what = "a pair of IDs as shown by lspci",
+                          .hint =
+                              "write vendor:device with four hexadecimal digits each, or * for "
+                              "any: \"10ee:5000\", \"10ee:*\""};
+constexpr NameKind kUsbPort{
+    .notation = GlobKind::kDotted,
+    .can_match = [](const NamePattern& pattern) { return CanMatchPort(pattern.text()); },
+    .corrected = PortIn,
+    .what = "the name of a USB port",
+    .hint = "write the port as in `ls /sys/bus/usb/devices`: \"1-2\", \"1-2.3\", \"1-2.*\""};
+constexpr NameKind kPciAddress{
+    .notation = GlobKind::kDotted,
+    .can_match = [](const NamePattern& pattern) { return CanMatchAddress(pattern.text()); },
+    .corrected = AddressIn,
+    .what = "a PCI address",
+    .hint = "write the address as in `ls /sys/bus/pci/devices`: \"0000:3b:00.0\", \"0000:3b:*\""};
 
-/// Reports a pattern that matches no name, and returns false then. In `not`, it would exclude
-/// nothing.
-bool CheckName(const Text& text, const NamePattern& pattern, const SysfsName& kind,
-               Reporter& reporter) {
-  if (kind.can_match(pattern.text())) return true;
-  const std::string near = kind.valid_in(pattern.text());
-  const std::string foreign = HintOnForeignPart(text.value);
-  reporter.Report(Code::kBadPattern, text.place,
-                  Format("\"{}\" is not {}", text.value.substr(0, 100), kind.what),
-                  !foreign.empty()       ? foreign
-                  : kind.can_match(near) ? Format("write \"{}\"", near)
-                                         : std::string(kind.hint));
-  return false;
-}
-
-std::vector<NamePattern> CompileNames(const Section& section, std::string_view key,
-                                      PatternBudget& budget, Reporter& reporter,
-                                      const SysfsName* kind = nullptr) {
-  std::vector<NamePattern> patterns;
-  for (const Text& text : section.GetTexts(key)) {
-    auto compiled = CompileNamePatterns(text, budget, reporter);
-    if (!compiled) continue;
-    bool are_valid = true;
-    for (NamePattern& pattern : *compiled) {
-      if (kind != nullptr && !CheckName(text, pattern, *kind, reporter)) are_valid = false;
-      patterns.push_back(std::move(pattern));
-    }
-    if (are_valid) {
-      WarnOfForeignParts(text, kind == nullptr ? GlobKind::kText : GlobKind::kDotted, reporter);
-    }
-  }
-  return patterns;
-}
-
-/// Returns the IDs of a list, or none if one of them is invalid, because an empty list would match
-/// every device.
-std::optional<std::vector<HardwareId>> CompileIds(const Section& section, std::string_view key,
-                                                  PatternBudget& budget, Reporter& reporter) {
+std::vector<HardwareId> CompileIds(const std::vector<Text>& list, const NameKind& kind,
+                                   PatternCompiler& patterns) {
   std::vector<HardwareId> ids;
-  bool are_valid = true;
-  for (const Text& text : section.GetTexts(key)) {
-    const auto alternatives = CompileNamePatterns(text, budget, reporter);
-    if (!alternatives) return std::nullopt;
-    for (const NamePattern& alternative : *alternatives) {
-      const auto id = ParseId(text, alternative.text(), key, reporter);
-      if (id) ids.push_back(*id);
-      are_valid = are_valid && id;
-    }
+  for (const NamePattern& name : patterns.Names(list, kind)) {
+    if (const auto id = ParseId(name.text())) ids.push_back(*id);
   }
-  if (!are_valid) return std::nullopt;
   return ids;
 }
 
-std::optional<UsbPattern> CompileUsb(const Section& section, PatternBudget& budget,
-                                     Reporter& reporter) {
-  UsbPattern usb{{},
-                 CompileNames(section, "serial", budget, reporter),
-                 CompileNames(section, "usb_port", budget, reporter, &kUsbPort)};
-  auto ids = CompileIds(section, "usb", budget, reporter);
-  if (!ids) return std::nullopt;
-  usb.ids = std::move(*ids);
-  return usb;
-}
-
-std::optional<PciPattern> CompilePci(const Section& section, PatternBudget& budget,
-                                     Reporter& reporter) {
-  PciPattern pci{{}, CompileNames(section, "pci_address", budget, reporter, &kPciAddress)};
-  auto ids = CompileIds(section, "pci", budget, reporter);
-  if (!ids) return std::nullopt;
-  pci.ids = std::move(*ids);
-  return pci;
-}
-
 /// The items of a list follow one another in GetPairs.
-UdevPattern::Values CompileValues(const Section& udev, std::string_view key, PatternBudget& budget,
-                                  Reporter& reporter) {
+UdevPattern::Values CompileValues(const Section& udev, std::string_view key,
+                                  PatternCompiler& patterns) {
   UdevPattern::Values values;
   for (const auto& [name, text] : udev.GetPairs(key)) {
-    auto patterns = CompileNamePatterns(text, budget, reporter);
-    if (!patterns) continue;
-    WarnOfForeignParts(text, GlobKind::kText, reporter);
     if (values.empty() || values.back().first != name.value) {
       values.emplace_back(name.value, std::vector<NamePattern>());
     }
-    std::ranges::move(*patterns, std::back_inserter(values.back().second));
+    std::ranges::move(patterns.Names({text}, kAnyText), std::back_inserter(values.back().second));
   }
   return values;
 }
@@ -192,29 +128,31 @@ void CheckAttributeNames(const Section& udev, Reporter& reporter) {
   }
 }
 
-std::optional<UdevPattern> CompileUdev(const Section& udev, PatternBudget& budget,
-                                       Reporter& reporter) {
-  CheckAttributeNames(udev, reporter);
-  return UdevPattern{CompileNames(udev, "subsystem", budget, reporter),
-                     CompileNames(udev, "driver", budget, reporter),
-                     CompileValues(udev, "properties", budget, reporter),
-                     CompileValues(udev, "attributes", budget, reporter)};
+UdevPattern CompileUdev(const Section& udev, PatternCompiler& patterns) {
+  CheckAttributeNames(udev, patterns.reporter());
+  return {patterns.Names(udev.GetTexts("subsystem"), kKernelName),
+          patterns.Names(udev.GetTexts("driver"), kKernelName),
+          CompileValues(udev, "properties", patterns), CompileValues(udev, "attributes", patterns)};
 }
 
 }  // namespace
 
-HardwarePatterns CompileConditions(const Section& section, PatternBudget& budget,
-                                   Reporter& reporter) {
-  HardwarePatterns patterns;
-  if (section.Has("usb") || section.Has("usb_port"))
-    patterns.usb = CompileUsb(section, budget, reporter);
+HardwarePatterns CompileConditions(const Section& section, PatternCompiler& patterns) {
+  const auto texts = [&](std::string_view key) { return section.GetTexts(key); };
+  HardwarePatterns conditions;
+  if (section.Has("usb") || section.Has("usb_port")) {
+    conditions.usb = UsbPattern{CompileIds(texts("usb"), kUsbId, patterns),
+                                patterns.Names(texts("serial"), kAnyText),
+                                patterns.Names(texts("usb_port"), kUsbPort)};
+  }
   if (section.Has("pci") || section.Has("pci_address")) {
-    patterns.pci = CompilePci(section, budget, reporter);
+    conditions.pci = PciPattern{CompileIds(texts("pci"), kPciId, patterns),
+                                patterns.Names(texts("pci_address"), kPciAddress)};
   }
   if (const Section* udev = section.GetSection("udev")) {
-    patterns.udev = CompileUdev(*udev, budget, reporter);
+    conditions.udev = CompileUdev(*udev, patterns);
   }
-  return patterns;
+  return conditions;
 }
 
 }  // namespace patchbay

@@ -17,7 +17,6 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "config/drm_nodes.h"
-#include "config/foreign_notation.h"
 #include "config/match.h"
 #include "config/normalize.h"
 #include "config/path_clashes.h"
@@ -52,7 +51,6 @@ class ContainerCompiler {
 
  private:
   std::optional<Template> Compile(const Text& text) {
-    WarnOfForeignVariable(text, *scope_, reporter_);
     return CompileTemplate(text, *scope_, reporter_);
   }
   std::optional<Template> Checked(const Text& text, Check check, Code code, std::string_view hint);
@@ -81,7 +79,7 @@ std::optional<Template> ContainerCompiler::Checked(const Text& text, Check check
   auto compiled = Compile(text);
   if (!compiled) return std::nullopt;
   if (const auto problem = check(ShapeOf(*compiled))) {
-    reporter_.Report(code, text.At(problem->offset), problem->message, std::string(hint));
+    reporter_.Report(code, text, *problem, std::string(hint));
     return std::nullopt;
   }
   return compiled;

@@ -9,7 +9,6 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
-#include "config/foreign_notation.h"
 #include "model/driver_name.h"
 #include "model/template_shape.h"
 #include "model/validators.h"
@@ -39,7 +38,6 @@ void CompileAttribute(const AttributeText& pair, const DaemonSpec& daemon, const
                     Format("\"{}\": {}", Truncate(pair.name.value, 100), *problem),
                     "as in model = \"{ID_MODEL}\"");
   }
-  WarnOfForeignVariable(pair.value, scope, reporter);
   auto value = CompileTemplate(pair.value, scope, reporter);
   if (!value || problem) return;
   if (value->fields().empty()) {
@@ -55,37 +53,17 @@ void CompileAttribute(const AttributeText& pair, const DaemonSpec& daemon, const
   spec.attributes.push_back({pair.name.value, pair.type, *std::move(value)});
 }
 
-/// Warns if a key that only the other API uses is set.
-void WarnOfNoEffect(std::string_view key, const Section& resource, Api needed,
-                    const ResourceSpec& spec, Reporter& reporter) {
-  if (!resource.Has(key) || spec.api == needed) return;
-  reporter.Report(
-      Code::kNoEffect, resource.PlaceOf(key),
-      Format("\"{}\" has no effect with api = \"{}\"", key,
-             kApiNames[static_cast<std::size_t>(spec.api)]),
-      Format("remove it, or set api = \"{}\"", kApiNames[static_cast<std::size_t>(needed)]));
-}
-
-/// Section has reported keys that are missing or do not fit together. CheckCluster reports these
-/// again, and treats an empty path as a missing one.
 void CompileCluster(const Section& section, Reporter& reporter, DaemonSpec& spec) {
   ClusterSettings& settings = spec.kubernetes.emplace();
   section.Read("server", settings.server);
-  const std::pair<std::string_view, std::string&> paths[] = {
-      {"ca", settings.ca},
-      {"token_file", settings.token_file},
-      {"client_certificate", settings.client_certificate},
-      {"client_key", settings.client_key}};
-  for (const auto& [key, path] : paths) {
-    section.Read(key, path);
-    if (!section.Has(key) || !path.empty()) continue;
-    reporter.Report(Code::kBadValue, section.PlaceOf(key),
-                    Format("{} must be an absolute path", key), "remove the key, or name a file");
-  }
+  section.Read("ca", settings.ca);
+  section.Read("token_file", settings.token_file);
+  section.Read("client_certificate", settings.client_certificate);
+  section.Read("client_key", settings.client_key);
   const auto config = CheckCluster(settings);
   if (config) return;
   for (const ClusterProblem& problem : config.error()) {
-    if (!problem.is_of_value || !section.Has(problem.key)) continue;
+    if (!section.Has(problem.key)) continue;  // reported as missing
     reporter.Report(Code::kBadValue, section.PlaceOf(problem.key), problem.message, problem.hint);
   }
 }
@@ -143,15 +121,26 @@ void CompileDraKeys(const Section& resource, const DaemonSpec& daemon, const Sco
 
 void WarnOfKeysOfTheOtherApi(const Section& resource, const ResourceSpec& spec,
                              Reporter& reporter) {
-  const auto warn = [&](std::string_view key, Api needed) {
-    WarnOfNoEffect(key, resource, needed, spec, reporter);
+  struct KeyOfApi {
+    std::string_view key;
+    Api api;
+    bool is_default = false;  ///< with a value that has no effect with either API
   };
-  if (spec.on_unhealthy != OnUnhealthy()) warn("on_unhealthy", Api::kDra);
-  warn("claim_env", Api::kDra);
-  warn("attributes", Api::kDra);
-  if (spec.preferred_allocation != Preference()) warn("preferred_allocation", Api::kDevicePlugin);
-  warn("topology", Api::kDevicePlugin);
-  warn("annotations", Api::kDevicePlugin);
+  const KeyOfApi keys[] = {
+      {"on_unhealthy", Api::kDra, spec.on_unhealthy == OnUnhealthy()},
+      {"claim_env", Api::kDra},
+      {"attributes", Api::kDra},
+      {"preferred_allocation", Api::kDevicePlugin, spec.preferred_allocation == Preference()},
+      {"topology", Api::kDevicePlugin},
+      {"annotations", Api::kDevicePlugin},
+  };
+  const auto name = [](Api api) { return kApiNames[static_cast<std::size_t>(api)]; };
+  for (const auto& [key, api, is_default] : keys) {
+    if (is_default || api == spec.api || !resource.Has(key)) continue;
+    reporter.Report(Code::kNoEffect, resource.PlaceOf(key),
+                    Format("\"{}\" has no effect with api = \"{}\"", key, name(spec.api)),
+                    Format("remove it, or set api = \"{}\"", name(api)));
+  }
 }
 
 }  // namespace patchbay

@@ -16,6 +16,7 @@
 #include "base/format.h"
 #include "base/number.h"
 #include "config/duration.h"
+#include "config/toml_text.h"
 #include "model/attribute.h"
 
 namespace patchbay {
@@ -119,15 +120,6 @@ std::string HintOnWrongType(const KeyInfo& key, const TomlValue& value) {
   return hint + (bare && std::holds_alternative<Text>(value.value) ? ", without quotes" : "");
 }
 
-/// Returns a key in TOML, or "" for a key that is unlikely to be intended.
-std::string KeyText(const std::string& key) {
-  const bool is_bare = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
-    return IsAlnum(c) || c == '_' || c == '-';
-  });
-  if (is_bare) return key;
-  return IsPlainWord(key) ? Format("\"{}\"", key) : "";
-}
-
 bool IsSection(ValueType type) {
   return type == ValueType::kTables || type == ValueType::kTable ||
          type == ValueType::kTemplateTable || type == ValueType::kAttributeTable;
@@ -206,7 +198,7 @@ std::string HintOnUdevKey(std::string_view key, std::span<const KeyInfo> keys) {
 }
 
 /// Keys of other device plugins, or plausible names for a key, and their hint. `sections` and
-/// `names` are lists of words. A row for a section above another one comes before it, because the
+/// `names` are lists of Words. A row for a section above another one comes before it, because the
 /// first row applies if the key is in a section above the first one.
 struct ForeignKeys {
   std::string_view sections, names, hint;
@@ -276,7 +268,7 @@ constexpr ForeignKeys kForeignKeys[] = {
 };
 
 bool HasWord(std::string_view words, std::string_view word) {
-  return Format(" {} ", words).find(Format(" {} ", word)) != std::string::npos;
+  return std::ranges::count(Words(words), word) > 0;
 }
 
 /// Returns the hint on a foreign key of the section, or "".
@@ -322,8 +314,7 @@ void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& repor
 
 void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
   const std::string name = entry.key.value.substr(0, 100);
-  const std::string text = KeyText(name);
-  const std::string_view key = text.empty() ? "KEY" : std::string_view(text);
+  const std::string key = TomlKey(name);
   const bool is_list = std::holds_alternative<TomlArray>(entry.value.value);
   if (is_list && table.type == ValueType::kPatternTable) {  // which can have lists, but not empty
     const KeyInfo patterns{.name = key, .type = ValueType::kStringOrStrings};
@@ -361,18 +352,12 @@ void ReportMisplaced(const KeyInfo& table, const Text& name, Reporter& reporter)
                             : ""));
 }
 
-std::string_view ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInfo> keys,
-                                  Reporter& reporter) {
+void ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInfo> keys, Reporter& reporter) {
   const Text& key = entry.key;
-  const bool is_long = key.value.size() > 100;
-  const std::string hint = is_long ? "" : HintOnUnknown(entry, keys);
   reporter.Report(
       Code::kUnknownKey, key.place,
       Format("{} has no key \"{}\"", SectionTitle(keys.front().section), key.value.substr(0, 100)),
-      hint);
-  const std::vector<std::string_view> known = NamesOf(keys);
-  const std::string_view nearest = is_long ? "" : Nearest(key.value, known);
-  return !nearest.empty() && hint == DidYouMean(nearest, known) ? nearest : "";
+      key.value.size() > 100 ? "" : HintOnUnknown(entry, keys));
 }
 
 void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter& reporter) {

@@ -1,5 +1,5 @@
 // Section selects the key that is the source of a match. `usb`, `pci` and `udev` are compiled as
-// conditions first, and TakeCondition moves the one that is the source out of the conditions. The
+// conditions first, and CompileSource moves the one that is the source out of the conditions. The
 // remaining checks depend on values: patterns that match or exclude nothing, and the variables of
 // `group_by` and `id`.
 
@@ -19,29 +19,22 @@
 namespace patchbay {
 namespace {
 
-std::optional<Source> CompilePathSource(const Section& section, PatternBudget& budget,
-                                        Reporter& reporter) {
-  const std::vector<Text> patterns = section.GetTexts("path");
-  auto globs = CompileGlobs(patterns, GlobKind::kSource, budget, reporter);
-  if (!globs || !CheckBeginnings(*globs, patterns, reporter)) return std::nullopt;
+std::optional<Source> CompilePathSource(const Section& section, PatternCompiler& patterns) {
+  auto globs = patterns.Globs(section.GetTexts("path"), GlobKind::kSource);
+  if (!globs) return std::nullopt;
   return PathSource{std::move(*globs)};
 }
 
-std::optional<Source> CompileRegexSource(const Section& section, PatternBudget& budget,
-                                         Reporter& reporter) {
-  auto regex = CompileRegex(*section.GetText("regex"), budget, reporter);
+std::optional<Source> CompileRegexSource(const Section& section, PatternCompiler& patterns) {
+  auto regex = patterns.PathRegex(*section.GetText("regex"));
   if (!regex) return std::nullopt;
   return RegexSource{std::move(*regex)};
 }
 
 std::optional<Source> CompileCommandSource(const Section& section, Reporter& reporter) {
-  const std::vector<Text> argv = section.GetTexts("command");
-  if (!CheckArgv(argv, section.PlaceOf("command"),
-                 R"(command = ["/usr/local/bin/list-ports", "--json"])", reporter)) {
-    return std::nullopt;
-  }
   CommandSource source;
-  for (const Text& argument : argv) source.argv.push_back(argument.value);
+  for (const Text& argument : ReadArgv(section, reporter)) source.argv.push_back(argument.value);
+  if (source.argv.empty()) return std::nullopt;
   section.Read("timeout", source.timeout);
   return source;
 }
@@ -52,25 +45,18 @@ CountSource CompileCountSource(const Section& section) {
   return source;
 }
 
-/// Takes a condition out of the conditions of a match, to make it the source.
-template <class Pattern>
-std::optional<Source> TakeCondition(std::optional<Pattern>& condition) {
-  auto taken = std::exchange(condition, std::nullopt);
-  if (!taken) return std::nullopt;
-  return *std::move(taken);
-}
-
-/// Compiles the source of a match whose conditions are compiled. Returns none after an error.
+/// Compiles the source of a match whose conditions are compiled; one that is the source is not a
+/// condition any more. Returns none after an error.
 std::optional<Source> CompileSource(const Section& section, HardwarePatterns& conditions,
-                                    PatternBudget& budget, Reporter& reporter) {
+                                    PatternCompiler& patterns) {
   const std::string_view source = section.alternative();
-  if (source == "path") return CompilePathSource(section, budget, reporter);
-  if (source == "regex") return CompileRegexSource(section, budget, reporter);
-  if (source == "command") return CompileCommandSource(section, reporter);
+  if (source == "path") return CompilePathSource(section, patterns);
+  if (source == "regex") return CompileRegexSource(section, patterns);
+  if (source == "command") return CompileCommandSource(section, patterns.reporter());
   if (source == "count") return CompileCountSource(section);
-  if (source == "usb") return TakeCondition(conditions.usb);
-  if (source == "pci") return TakeCondition(conditions.pci);
-  if (source == "udev") return TakeCondition(conditions.udev);
+  if (source == "usb") return *std::exchange(conditions.usb, std::nullopt);
+  if (source == "pci") return *std::exchange(conditions.pci, std::nullopt);
+  if (source == "udev") return *std::exchange(conditions.udev, std::nullopt);
   return std::nullopt;
 }
 
@@ -93,7 +79,6 @@ void CheckUdev(const Section& section, const Section& udev, const MatchSpec& mat
 void CheckId(const Text& text, const Scope& scope, MatchSpec& match, Reporter& reporter) {
   auto id = CompileTemplate(text, scope, reporter);
   if (!id) return;
-  WarnOfForeignVariable(text, scope, reporter);
   if (scope.complete && !IsUniquePerDevice(*id) && CanFindSeveral(match)) {
     reporter.Report(
         Code::kConstantId, text.place,
@@ -157,13 +142,12 @@ bool CanFindSeveral(const MatchSpec& match) {
          std::visit([](const auto& source) { return FindsSeveral(source); }, match.source);
 }
 
-std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& budget,
-                                      Reporter& reporter) {
+std::optional<MatchSpec> CompileMatch(const Section& section, PatternCompiler& patterns) {
   MatchSpec match;
   match.display.text = TomlText(section.table());
+  Reporter& reporter = patterns.reporter();
   const auto globs = [&](std::string_view key) {
-    return CompileGlobs(section.GetTexts(key), GlobKind::kPath, budget, reporter)
-        .value_or(std::vector<Glob>());
+    return patterns.Globs(section.GetTexts(key), GlobKind::kPath).value_or(std::vector<Glob>());
   };
   match.exclude = globs("exclude");
   section.Read("exclude_required", match.exclude_required);
@@ -171,11 +155,11 @@ std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& bud
   section.Read("max_devices", match.max_devices);
   section.Read("type", match.type);
   section.Read("together", match.together);
-  match.conditions = CompileConditions(section, budget, reporter);
+  match.conditions = CompileConditions(section, patterns);
   if (const Section* negated = section.GetSection("not")) {
-    match.negated = CompileConditions(*negated, budget, reporter);
+    match.negated = CompileConditions(*negated, patterns);
   }
-  auto source = CompileSource(section, match.conditions, budget, reporter);
+  auto source = CompileSource(section, match.conditions, patterns);
   if (!source) return std::nullopt;
   match.source = std::move(*source);
   Scope scope = IdentityScope(match);

@@ -1,31 +1,30 @@
 #include "config/patterns.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/escape.h"
 #include "base/format.h"
-#include "config/foreign_notation.h"
 #include "config/variable_scope.h"
 #include "model/spec.h"
 
 namespace patchbay {
 namespace {
 
-/// Takes what a pattern needs. Reports a budget that is not enough.
-bool Take(std::size_t patterns, std::size_t bytes, const Text& text, PatternBudget& budget,
-          Reporter& reporter) {
-  if (patterns > budget.patterns || bytes > budget.bytes) {
-    reporter.Report(Code::kBadPattern, text.place,
-                    "the patterns of the configuration need too much memory",
-                    "use fewer or shorter patterns; wildcards instead of single names");
-    return false;
-  }
-  budget.patterns -= patterns;
-  budget.bytes -= bytes;
-  return true;
+/// The share of the limits that a pattern needs.
+struct Need {
+  std::size_t patterns, bytes;
+};
+Need NeedOf(const Glob& glob) { return {glob.alternatives().size(), glob.memory()}; }
+Need NeedOf(const Regex& regex) { return {1, regex.memory()}; }
+Need NeedOf(const TextPattern& pattern) { return {1, pattern.memory()}; }
+Need NeedOf(const std::vector<NamePattern>& names) {
+  Need need{0, 0};
+  for (const NamePattern& name : names) need.bytes += sizeof name + name.text().size();
+  return need;
 }
 
 std::string HintOnGlob(std::string_view text, std::size_t offset) {
@@ -40,33 +39,35 @@ std::string HintOnGlob(std::string_view text, std::size_t offset) {
   return "supported: *, ?, [a-z], {a,b} and **; a backslash escapes the next character";
 }
 
-std::optional<Glob> CompileGlob(const Text& text, GlobKind kind, PatternBudget& budget,
-                                Reporter& reporter) {
-  auto glob = Glob::Compile(text.value);
-  if (!glob) {
-    reporter.Report(Code::kBadPattern, text.At(glob.error().offset), glob.error().message,
-                    HintOnGlob(text.value, glob.error().offset));
-    return std::nullopt;
+std::string HintOnNames(std::string_view, std::size_t) {
+  return "supported: *, ?, [a-z] and {a,b}; a backslash escapes the next character";
+}
+
+std::string HintOnTextRegex(std::string_view, std::size_t) { return "use RE2 syntax"; }
+
+/// Returns "/" or "/proc" if the glob would search all of it, because a name in it has wildcards,
+/// or
+/// "". The memory of a scan is limited, but it would take long.
+std::string_view SearchedDirectory(const Glob& glob) {
+  for (const Glob::Components& alternative : glob.alternatives()) {
+    if (!alternative[0].literal()) return "/";
+    const bool is_proc = alternative[0].name.text() == "proc" && alternative.size() > 1;
+    if (is_proc && !alternative[1].literal()) return "/proc";
   }
-  if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
-    reporter.Report(
-        Code::kBadPattern, text.At(text.value.size() - 1), "a path cannot end with a slash",
-        Format("remove the slash; {}* is every node in the directory", Truncate(text.value, 100)));
-    return std::nullopt;
-  }
-  if (!Take(glob->alternatives().size(), glob->memory(), text, budget, reporter)) {
-    return std::nullopt;
-  }
-  WarnOfForeignParts(text, kind, reporter);
-  return std::move(*glob);
+  return "";
+}
+
+void ReportSearch(const Text& text, std::string_view directory, std::string hint,
+                  Reporter& reporter) {
+  reporter.Report(Code::kBadPattern, text.place,
+                  Format("the pattern would search all of {}, which takes too long", directory),
+                  std::move(hint));
 }
 
 void CheckCaptureNames(const Text& text, const Regex& regex, Reporter& reporter) {
   const std::vector<Variable> builtin = SuppliedBy(MatchSpec());
   for (const std::string& name : regex.capture_names()) {
-    const bool taken = std::any_of(builtin.begin(), builtin.end(),
-                                   [&](const Variable& v) { return v.name == name; });
-    if (!taken) continue;
+    if (std::ranges::count(builtin, name, &Variable::name) == 0) continue;
     const auto at = text.value.find("<" + name + ">");
     reporter.Report(Code::kReservedName, text.At(at == std::string::npos ? 0 : at + 1),
                     Format("\"{}\" is a built-in variable of every device", name),
@@ -88,109 +89,124 @@ void ReportForeign(const Text& regex, ForeignInRegex foreign, Reporter& reporter
                   std::move(foreign.hint));
 }
 
-/// The memory of a scan is limited, but it would take long.
-std::nullopt_t SearchesTooMuch(const Text& text, std::string_view directory, std::string hint,
-                               Reporter& reporter) {
-  reporter.Report(Code::kBadPattern, text.place,
-                  Format("the pattern would search all of {}, which takes too long", directory),
-                  std::move(hint));
-  return std::nullopt;
-}
-
 }  // namespace
 
-std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, GlobKind kind,
-                                              PatternBudget& budget, Reporter& reporter) {
+/// Returns a compiled pattern within the limits; otherwise reports its error.
+template <class Pattern>
+std::optional<Pattern> PatternCompiler::Accept(Parsed<Pattern> pattern, const Text& text,
+                                               std::string (*hint)(std::string_view, std::size_t)) {
+  if (!pattern) {
+    const std::size_t offset = pattern.error().offset;
+    reporter_.Report(Code::kBadPattern, text, pattern.error(), hint(text.value, offset));
+    return std::nullopt;
+  }
+  const Need need = NeedOf(*pattern);
+  if (need.patterns > patterns_left_ || need.bytes > bytes_left_) {
+    reporter_.Report(Code::kBadPattern, text.place,
+                     "the patterns of the configuration need too much memory",
+                     "use fewer or shorter patterns; wildcards instead of single names");
+    return std::nullopt;
+  }
+  patterns_left_ -= need.patterns;
+  bytes_left_ -= need.bytes;
+  return std::move(*pattern);
+}
+
+std::optional<Glob> PatternCompiler::OneGlob(const Text& text, GlobKind kind) {
+  auto glob = Accept(Glob::Compile(text.value), text, HintOnGlob);
+  if (!glob) return std::nullopt;
+  if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
+    reporter_.Report(
+        Code::kBadPattern, text.At(text.value.size() - 1), "a path cannot end with a slash",
+        Format("remove the slash; {}* is every node in the directory", Truncate(text.value, 100)));
+    return std::nullopt;
+  }
+  const auto searched = kind == GlobKind::kSource ? SearchedDirectory(*glob) : "";
+  if (!searched.empty()) {
+    ReportSearch(text, searched, "begin with a directory, as in /dev/ttyUSB*", reporter_);
+    return std::nullopt;
+  }
+  WarnOfForeignParts(text, kind, reporter_);
+  return glob;
+}
+
+std::optional<std::vector<Glob>> PatternCompiler::Globs(const std::vector<Text>& list,
+                                                        GlobKind kind) {
   std::vector<Glob> globs;
   for (const Text& text : list) {
-    if (auto glob = CompileGlob(text, kind, budget, reporter)) globs.push_back(std::move(*glob));
+    if (auto glob = OneGlob(text, kind)) globs.push_back(std::move(*glob));
   }
   if (globs.size() != list.size()) return std::nullopt;
   return globs;
 }
 
-std::optional<std::vector<NamePattern>> CompileNamePatterns(const Text& text, PatternBudget& budget,
-                                                            Reporter& reporter) {
-  auto patterns = CompileAlternatives(text.value);
-  if (!patterns) {
-    reporter.Report(Code::kBadPattern, text.At(patterns.error().offset), patterns.error().message,
-                    "supported: *, ?, [a-z] and {a,b}; a backslash escapes the next character");
-    return std::nullopt;
+void PatternCompiler::CheckNames(const Text& text, const std::vector<NamePattern>& names,
+                                 const NameKind& kind) {
+  for (const NamePattern& name : names) {
+    const std::string& pattern = name.text();
+    const auto at = kind.bytes.empty() ? std::string::npos : pattern.find_first_not_of(kind.bytes);
+    const bool has_byte = at != std::string::npos;
+    if (!has_byte && (kind.can_match == nullptr || kind.can_match(name))) continue;
+    const std::string foreign = HintOnForeignPart(text.value, kind.notation);
+    const std::string near = kind.corrected == nullptr ? "" : kind.corrected(pattern);
+    reporter_.Report(kind.code, has_byte ? text.At(text.value.find(pattern[at])) : text.place,
+                     Format("\"{}\" is not {}", Truncate(pattern, 100), kind.what),
+                     !foreign.empty() ? foreign
+                     : !near.empty()  ? Format("write \"{}\"", near)
+                                      : std::string(kind.hint));
+    return;
   }
-  std::size_t bytes = 0;
-  for (const NamePattern& pattern : *patterns) bytes += sizeof pattern + pattern.text().size();
-  if (!Take(0, bytes, text, budget, reporter)) return std::nullopt;
-  return std::move(*patterns);
+  WarnOfForeignParts(text, kind.notation, reporter_);
 }
 
-std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter) {
-  auto regex = Regex::Compile(text.value);
-  if (!regex) {
-    reporter.Report(Code::kBadPattern, text.At(regex.error().offset), regex.error().message,
-                    HintOnRegex(text.value, regex.error().offset));
-    return std::nullopt;
+std::vector<NamePattern> PatternCompiler::Names(const std::vector<Text>& list,
+                                                const NameKind& kind) {
+  std::vector<NamePattern> names;
+  for (const Text& text : list) {
+    auto patterns = Accept(CompileAlternatives(text.value), text, HintOnNames);
+    if (!patterns) continue;
+    CheckNames(text, *patterns, kind);
+    std::ranges::move(*patterns, std::back_inserter(names));
   }
-  if (!Take(1, regex->memory(), text, budget, reporter)) return std::nullopt;
+  return names;
+}
+
+std::optional<Regex> PatternCompiler::PathRegex(const Text& text) {
+  auto regex = Accept(Regex::Compile(text.value), text, HintOnRegex);
+  if (!regex) return std::nullopt;
   auto foreign = FindForeignInRegex(text.value, true);
   const std::string& directory = regex->fixed_directory();
   if (directory == "/" || directory == "/proc/") {
-    return SearchesTooMuch(text, directory,
-                           foreign
-                               ? std::move(foreign->hint)
-                               : "begin with the directory, outside of parentheses: '/dev/(a|b)'",
-                           reporter);
+    ReportSearch(text, directory,
+                 foreign ? std::move(foreign->hint)
+                         : "begin with the directory, outside of parentheses: '/dev/(a|b)'",
+                 reporter_);
+    return std::nullopt;
   }
   for (const std::string_view invalid_part : {"//", "/./", "/../"}) {
     if (directory.find(invalid_part) == std::string::npos) continue;
     const auto at = text.value.find(invalid_part);
-    reporter.Report(Code::kBadPattern, text.At(at == std::string::npos ? 0 : at),
-                    Format("the path of a device cannot contain \"{}\"", invalid_part));
+    reporter_.Report(Code::kBadPattern, text.At(at == std::string::npos ? 0 : at),
+                     Format("the path of a device cannot contain \"{}\"", invalid_part));
     return std::nullopt;
   }
   if (text.value.ends_with('/')) {
-    reporter.Report(Code::kBadPattern, text.At(text.value.size() - 1),
-                    "a path cannot end with a slash", "name the files below it: …/.+");
+    reporter_.Report(Code::kBadPattern, text.At(text.value.size() - 1),
+                     "a path cannot end with a slash", "name the files below it: …/.+");
     return std::nullopt;
   }
-  CheckCaptureNames(text, *regex, reporter);
-  if (foreign) ReportForeign(text, *std::move(foreign), reporter);
-  return std::move(*regex);
+  CheckCaptureNames(text, *regex, reporter_);
+  if (foreign) ReportForeign(text, *std::move(foreign), reporter_);
+  return regex;
 }
 
-std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& budget,
-                                              Reporter& reporter) {
-  auto pattern = TextPattern::Compile(text.value);
-  if (!pattern) {
-    reporter.Report(Code::kBadPattern, text.At(pattern.error().offset), pattern.error().message,
-                    "use RE2 syntax");
-    return std::nullopt;
-  }
-  if (!Take(1, pattern->memory(), text, budget, reporter)) return std::nullopt;
+std::optional<TextPattern> PatternCompiler::TextRegex(const Text& text) {
+  auto pattern = Accept(TextPattern::Compile(text.value), text, HintOnTextRegex);
+  if (!pattern) return std::nullopt;
   if (auto foreign = FindForeignInRegex(text.value, false)) {
-    ReportForeign(text, *std::move(foreign), reporter);
+    ReportForeign(text, *std::move(foreign), reporter_);
   }
-  return std::move(*pattern);
-}
-
-bool CheckBeginnings(const std::vector<Glob>& globs, const std::vector<Text>& list,
-                     Reporter& reporter) {
-  bool is_ok = true;
-  for (std::size_t i = 0; i < globs.size(); ++i) {
-    for (const Glob::Components& alternative : globs[i].alternatives()) {
-      const auto known = static_cast<std::size_t>(
-          std::ranges::find_if(
-              alternative, [](const Glob::Component& component) { return !component.literal(); }) -
-          alternative.begin());
-      if (known == alternative.size()) continue;
-      const bool is_proc = known == 1 && alternative.front().name.text() == "proc";
-      if (known > 0 && !is_proc) continue;
-      SearchesTooMuch(list[i], is_proc ? "/proc" : "/",
-                      "begin with a directory, as in /dev/ttyUSB*", reporter);
-      is_ok = false;
-      break;
-    }
-  }
-  return is_ok;
+  return pattern;
 }
 
 }  // namespace patchbay

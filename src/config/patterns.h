@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/foreign_notation.h"
@@ -13,27 +15,49 @@
 
 namespace patchbay {
 
-/// The number of patterns of paths that the input can still have, counted after brace expansion
-/// because they are compared with each other, and the bytes of memory that all patterns can need.
-struct PatternBudget {
-  std::size_t patterns = 20'000;
-  std::size_t bytes = std::size_t{48} << 20;
+/// A kind of names that a pattern can be for.
+struct NameKind {
+  GlobKind notation = GlobKind::kText;
+  std::string_view bytes = "";  ///< of names and patterns; empty: any
+  /// Returns whether the pattern can match such a name; null: always.
+  bool (*can_match)(const NamePattern& pattern) = nullptr;
+  /// Returns the valid pattern that is probably intended; may be null.
+  std::string (*corrected)(std::string_view pattern) = nullptr;
+  Code code = Code::kBadPattern;          ///< if it cannot
+  std::string_view what = "", hint = "";  ///< "a PCI address"
 };
 
-/// Compile the globs of a list, the alternatives of a pattern for names, a regular expression for
-/// paths, and one for other texts. Report what is invalid, or more than the budget has, and return
-/// none then.
-std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, GlobKind kind,
-                                              PatternBudget& budget, Reporter& reporter);
-std::optional<std::vector<NamePattern>> CompileNamePatterns(const Text& text, PatternBudget& budget,
-                                                            Reporter& reporter);
-std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter);
-std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& budget,
-                                              Reporter& reporter);
+/// Compiles the patterns of one configuration. Reports those that are invalid, or more than the
+/// limits permit, and omits them.
+class PatternCompiler {
+ public:
+  /// The maximum number of patterns of paths, counted after brace expansion because they are
+  /// compared with each other, and the bytes of memory that all patterns can need.
+  static constexpr std::size_t kMaxPatterns = 20'000;
+  static constexpr std::size_t kMaxBytes = std::size_t{48} << 20;
 
-/// Reports globs that would search the whole host, or every process: whose names in "/" or "/proc"
-/// are not known. Returns whether there are none.
-bool CheckBeginnings(const std::vector<Glob>& globs, const std::vector<Text>& list,
-                     Reporter& reporter);
+  explicit PatternCompiler(Reporter& reporter) : reporter_(reporter) {}
+  Reporter& reporter() const { return reporter_; }
+
+  /// Compiles a list of globs; none if one is invalid. Those of GlobKind::kSource must not search
+  /// the whole host, or every process.
+  std::optional<std::vector<Glob>> Globs(const std::vector<Text>& list, GlobKind kind);
+  /// Compiles a list of patterns for names, with their alternatives. Reports those that match no
+  /// name, which in `not` would exclude nothing, but does not omit them.
+  std::vector<NamePattern> Names(const std::vector<Text>& list, const NameKind& kind);
+  /// Compiles a regular expression for paths, and one for other texts.
+  std::optional<Regex> PathRegex(const Text& text);
+  std::optional<TextPattern> TextRegex(const Text& text);
+
+ private:
+  template <class Pattern>
+  std::optional<Pattern> Accept(Parsed<Pattern> pattern, const Text& text,
+                                std::string (*hint)(std::string_view text, std::size_t offset));
+  std::optional<Glob> OneGlob(const Text& text, GlobKind kind);
+  void CheckNames(const Text& text, const std::vector<NamePattern>& names, const NameKind& kind);
+
+  Reporter& reporter_;
+  std::size_t patterns_left_ = kMaxPatterns, bytes_left_ = kMaxBytes;
+};
 
 }  // namespace patchbay

@@ -1,8 +1,8 @@
 // The constructor visits the keys in the order of the file and checks each value by its type (the
 // Check functions), then what is missing, and last the relations between keys. It keeps only which
 // values are usable; the accessors read them from the TOML tree again. In relations, a boolean that
-// is false counts as absent, as in the JSON Schema, and a misspelled key as the one that its hint
-// suggests.
+// is false counts as absent, as in the JSON Schema. An unknown key may be any key that is missing,
+// so a section that has one is not checked for missing keys and relations.
 
 #include "config/section.h"
 
@@ -195,44 +195,39 @@ bool IsEmpty(const TomlValue& value) {
          (table != nullptr && table->entries.empty() && !table->is_cut);
 }
 
-/// Returns whether a value is that of a switch that is off.
-bool IsOff(const TomlValue& value) {
-  const auto* boolean = std::get_if<bool>(&value.value);
-  return boolean != nullptr && !*boolean;
-}
-
 }  // namespace
+
+bool Section::Entry::IsOn() const {
+  const auto* boolean = std::get_if<bool>(&value->value);
+  return is_usable && (boolean == nullptr || *boolean);
+}
 
 Section::Section(std::string_view section, const TomlTable& table, SourceLocation place,
                  Reporter& reporter)
     : keys_(KeysOf(section)), table_(&table), place_(std::move(place)), is_broken_(table.is_cut) {
-  std::set<std::string_view> given;  // and what misspelled keys probably are
+  bool is_complete = !table.is_cut;
   for (const TomlEntry& entry : table.entries) {
     if (const KeyInfo* key = FindKey(keys_, entry.key.value)) {
-      given.insert(key->name);
       Add(*key, entry.value, reporter);
     } else {
-      given.insert(ReportUnknownKey(entry, keys_, reporter));
-      is_broken_ = true;
+      ReportUnknownKey(entry, keys_, reporter);
+      is_complete = false;
     }
   }
-  for (const KeyInfo& key : keys_) {
-    const bool is_missing = key.required && !table.is_cut && !given.contains(key.name);
-    if (is_missing) ReportMissingKey(key, place_, reporter);
-  }
+  if (!is_complete) is_broken_ = true;
   SelectAlternative(reporter);
-  if (!table.is_cut) CheckRelations(given, reporter);
+  if (is_complete) CheckRelations(reporter);
 }
 
 void Section::Add(const KeyInfo& key, const TomlValue& value, Reporter& reporter) {
+  const auto known = std::ranges::find(entries_, &key, &Entry::key);  // in another file
+  const bool is_new = known == entries_.end();
+  Entry& entry = is_new ? entries_.emplace_back(Entry{&key, &value, false, {}}) : *known;
   if (key.non_empty && IsEmpty(value)) {
     ReportEmpty(key, value.place, reporter);
     is_broken_ = true;
     return;
   }
-  const auto known = std::ranges::find(entries_, &key, &Entry::key);  // in another file
-  const bool is_new = known == entries_.end();
-  Entry& entry = is_new ? entries_.emplace_back(Entry{&key, &value, false, {}}) : *known;
   if (!key.table.empty()) {
     if (!AddSections(value, entry, reporter)) is_broken_ = true;
     entry.is_usable = !entry.sections.empty();
@@ -279,7 +274,7 @@ void Section::SelectAlternative(Reporter& reporter) {
   int lowest = std::numeric_limits<int>::max();
   for (const Entry& entry : entries_) {
     const int group = entry.key->alternative_group;
-    if (group == 0 || group > lowest || !entry.is_usable || IsOff(*entry.value)) continue;
+    if (group == 0 || group > lowest || !entry.IsOn()) continue;
     if (group < lowest) names.clear();
     lowest = group;
     names.push_back(entry.key->name);
@@ -312,22 +307,28 @@ std::string Section::HintOnNoAlternative(std::string_view general) const {
   return hint;
 }
 
-void Section::CheckRelations(const std::set<std::string_view>& given, Reporter& reporter) const {
+void Section::CheckRelations(Reporter& reporter) const {
+  const auto is_given = [&](std::string_view name) {
+    return std::ranges::any_of(entries_, [&](const Entry& e) { return e.key->name == name; });
+  };
+  for (const KeyInfo& key : keys_) {
+    if (key.required && !is_given(key.name)) ReportMissingKey(key, place_, reporter);
+  }
   for (const Entry& entry : entries_) {
     const KeyInfo& key = *entry.key;
-    if (IsOff(*entry.value)) continue;
-    const auto needed = std::ranges::count_if(
-        key.needs, [&](std::string_view other) { return given.contains(other); });
-    if (!key.needs.empty() && needed != 1) {
+    if (!entry.IsOn()) continue;
+    const std::vector<std::string_view> needs = Words(key.needs);
+    const auto needed = std::ranges::count_if(needs, is_given);
+    if (!needs.empty() && needed != 1) {
       reporter.Report(Code::kWrongCombination, entry.value->place,
-                      Format("\"{}\" needs {}{}", key.name, OneOf(key.needs, '"'),
+                      Format("\"{}\" needs {}{}", key.name, OneOf(needs, '"'),
                              needed == 0 ? "" : ", and only one of them"),
                       std::string(key.hint));
     }
     if (key.alternative_group != 0 && key.name != alternative_) continue;
+    const std::vector<std::string_view> excluded = Words(key.excludes);
     for (const Entry& other : entries_) {
-      const bool is_excluded = std::ranges::count(key.excludes, other.key->name) != 0;
-      if (!is_excluded || IsOff(*other.value)) continue;
+      if (!other.IsOn() || std::ranges::count(excluded, other.key->name) == 0) continue;
       reporter.Report(Code::kWrongCombination, other.value->place,
                       Format("\"{}\" cannot be combined with \"{}\"", other.key->name, key.name),
                       std::string(key.hint));
@@ -356,6 +357,10 @@ const T* Section::ValueOf(std::string_view name, std::initializer_list<ValueType
 const SourceLocation& Section::PlaceOf(std::string_view name) const {
   const Entry* entry = Find(name);
   return entry == nullptr ? place_ : entry->value->place;
+}
+
+std::string Section::ExampleOf(std::string_view name) const {
+  return Format("{} = {}", name, FindKey(keys_, name)->example);
 }
 
 const Text* Section::GetText(std::string_view name) const {

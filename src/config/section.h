@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <initializer_list>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,7 +29,8 @@ struct AttributeText {
 /// A table of the file, interpreted by the keys of one section (config/keys.h). The constructor
 /// reports everything that the table of keys does not allow, in nested sections too: unknown,
 /// missing and duplicate keys, values of another type or out of range, and keys that `needs`,
-/// `excludes` or the alternatives rule out. An invalid value is absent afterwards; a list or a
+/// `excludes` or the alternatives rule out. With an unknown key, which may be any other one, it
+/// reports neither missing keys nor relations. An invalid value is absent afterwards; a list or a
 /// table of texts keeps its valid items. Refers to `table`, which must outlive it.
 ///
 /// `name` must be a key of the section of a type that the function returns. Anything else is an
@@ -52,6 +52,8 @@ class Section {
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
   /// Returns the location of a value, or that of the section without it.
   const SourceLocation& PlaceOf(std::string_view name) const;
+  /// Returns a line of TOML with the key, for hints.
+  std::string ExampleOf(std::string_view name) const;
 
   /// Returns a string or template, or null.
   const Text* GetText(std::string_view name) const;
@@ -83,13 +85,16 @@ class Section {
     const TomlValue* value;
     bool is_usable;
     std::vector<Section> sections;  ///< of kTable and kTables
+
+    /// Returns whether it counts in relations, as values that are invalid or false do not.
+    bool IsOn() const;
   };
 
   void Add(const KeyInfo& key, const TomlValue& value, Reporter& reporter);
   bool AddSections(const TomlValue& value, Entry& entry, Reporter& reporter);
   void SelectAlternative(Reporter& reporter);
   std::string HintOnNoAlternative(std::string_view general) const;
-  void CheckRelations(const std::set<std::string_view>& given, Reporter& reporter) const;
+  void CheckRelations(Reporter& reporter) const;
   const Entry* Find(std::string_view name, std::initializer_list<ValueType> types = {}) const;
   template <class T>
   const T* ValueOf(std::string_view name, std::initializer_list<ValueType> types) const;

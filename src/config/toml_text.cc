@@ -1,5 +1,8 @@
 #include "config/toml_text.h"
 
+#include <algorithm>
+
+#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
 
@@ -30,21 +33,20 @@ std::string QuoteToml(const std::string& text) {
   if (has_backslash && text.find('\'') == std::string::npos && IsPrintable(text)) {
     return "'" + text + "'";
   }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted.append("\\").push_back(c);
-    } else {
-      quoted.push_back(c);
-    }
-  }
-  return EscapeForToml(quoted) + "\"";
+  return QuoteYaml(text);  // a basic string has the same escapes
+}
+
+std::string TomlKey(const std::string& key) {
+  const bool is_bare = !key.empty() && std::ranges::all_of(key, [](char c) {
+    return IsAlnum(c) || c == '_' || c == '-';
+  });
+  return is_bare ? key : QuoteToml(key);
 }
 
 std::string TomlText(const TomlTable& table) {
   std::string text;
   for (const TomlEntry& entry : table.entries) {
-    text += Format("{}{} = {}", text.empty() ? "" : ", ", entry.key.value,
+    text += Format("{}{} = {}", text.empty() ? "" : ", ", TomlKey(entry.key.value),
                    std::visit(ValueText(), entry.value.value));
   }
   return text;

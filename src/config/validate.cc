@@ -11,15 +11,15 @@
 #include <map>
 #include <set>
 
+#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
-#include "config/conditions.h"
 #include "config/container.h"
 #include "config/dra.h"
-#include "config/foreign_notation.h"
 #include "config/health.h"
 #include "config/match.h"
 #include "config/normalize.h"
+#include "config/patterns.h"
 #include "config/variable_scope.h"
 #include "model/object_name.h"
 #include "model/resource_name.h"
@@ -45,8 +45,7 @@ void ReadDirectory(const Section& daemon, std::string_view key, Reporter& report
   const Text* text = daemon.GetText(key);
   if (text == nullptr) return;
   if (const auto problem = ProblemWithLiteralPath(text->value)) {
-    reporter.Report(Code::kBadPath, text->At(problem->offset), problem->message,
-                    "use the absolute path of a directory");
+    reporter.Report(Code::kBadPath, *text, *problem, "use the absolute path of a directory");
   }
   out = text->value;
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();
@@ -57,7 +56,7 @@ void CompilePodResources(const Text& text, Reporter& reporter, DaemonSpec& spec)
   spec.pod_resources = text.value;
   if (text.value.empty()) return;
   if (const auto problem = ProblemWithLiteralPath(text.value)) {
-    reporter.Report(Code::kBadPath, text.At(problem->offset), problem->message,
+    reporter.Report(Code::kBadPath, text, *problem,
                     "use the absolute path of the socket, or \"\" to disable it");
   } else if (text.value.size() > kMaxSocketPath) {
     reporter.Report(Code::kBadValue, text.place,
@@ -74,42 +73,51 @@ bool IsApiKnown(const Section& document, const Section& resource) {
   return resource.Has("api") || (has_default && !resource.is_broken());
 }
 
-/// Reports release hooks if the PodResources API is disabled. Without it, Patchbay cannot detect
-/// that a device is free again.
-void CheckReleaseHooks(const Section& document, const Model& model, Reporter& reporter) {
-  if (!model.daemon.pod_resources.empty()) return;
-  for (std::size_t i = 0; i < model.resources.size(); ++i) {
-    const Section& resource = document.GetSections("resource")[i];
-    const Section* hooks = resource.GetSection("hooks");
-    if (hooks == nullptr || !hooks->Has("release")) continue;
-    if (model.resources[i].api == Api::kDra) continue;  // a claim is released by a call
-    if (!IsApiKnown(document, resource)) continue;
-    reporter.Report(Code::kWrongCombination, hooks->PlaceOf("release"),
-                    "a release hook needs pod_resources, which is disabled",
-                    "only the kubelet reports when a device is free again; remove pod_resources = "
-                    "\"\" from [daemon]");
-  }
+/// Reports a release hook if the PodResources API is disabled. Without it, Patchbay cannot detect
+/// that a device is free again, unless it is released by a call, as those of claims are.
+void CheckReleaseHook(const Section& resource, const DaemonSpec& daemon, Api api,
+                      Reporter& reporter) {
+  const Section* hooks = resource.GetSection("hooks");
+  const bool has_release = hooks != nullptr && hooks->Has("release");
+  if (!has_release || !daemon.pod_resources.empty() || api == Api::kDra) return;
+  reporter.Report(Code::kWrongCombination, hooks->PlaceOf("release"),
+                  "a release hook needs pod_resources, which is disabled",
+                  "only the kubelet reports when a device is free again; remove pod_resources = "
+                  "\"\" from [daemon]");
 }
 
-void CompileHosts(const std::vector<Text>& list, PatternBudget& budget, Reporter& reporter,
-                  DaemonSpec& spec) {
-  spec.hosts.clear();
-  for (const Text& text : list) {
-    const auto names = CompileNamePatterns(text, budget, reporter);
-    for (const NamePattern& name : names.value_or(std::vector<NamePattern>())) {
-      if (const auto host = NormalizedHost(name.text())) {
-        spec.hosts.push_back(NamePattern::Compile(*host).value());
-        continue;
-      }
-      reporter.Report(Code::kBadValue, text.place,
-                      Format("\"{}\" is not a valid host name", name.text().substr(0, 100)),
-                      "use the name only, as in \"patchbay.example.com\", without scheme, port or "
-                      "path; IP addresses are always accepted");
-    }
-  }
+/// Returns whether no part of a name between two dots begins or ends with a dash, or is empty, as
+/// far as a pattern has its text.
+bool HasLabels(std::string_view pattern) {
+  return std::ranges::none_of(
+             std::initializer_list<std::string_view>{"-.", ".-", ".."},
+             [&](std::string_view part) { return pattern.find(part) != std::string_view::npos; }) &&
+         pattern.find_first_of("-.") != 0 && pattern.find_last_of("-.") + 1 != pattern.size();
 }
 
-DaemonSpec CompileDaemon(const Section& daemon, PatternBudget& budget, Reporter& reporter) {
+constexpr NameKind kHostName{
+    .notation = GlobKind::kHost,
+    .bytes = "abcdefghijklmnopqrstuvwxyz0123456789-._*",
+    .can_match = [](const NamePattern& pattern) { return !pattern.text().empty(); },
+    .code = Code::kBadValue,
+    .what = "a valid host name",
+    .hint =
+        "use the name only, as in \"patchbay.example.com\", without scheme, port or path; IP "
+        "addresses are always accepted"};
+constexpr NameKind kNodeName{
+    .notation = GlobKind::kHost,
+    .bytes = "abcdefghijklmnopqrstuvwxyz0123456789-.*?[]!^\\",
+    .can_match =
+        [](const NamePattern& pattern) {
+          return pattern.literal() ? IsDnsSubdomain(pattern.text()) : HasLabels(pattern.text());
+        },
+    .what = "a name that a node can have",
+    .hint =
+        "names of nodes have lowercase letters, digits, - and ., see `kubectl get nodes`; the "
+        "list has globs, such as edge-* and edge-[0-9], and !edge-7 excludes a node"};
+
+DaemonSpec CompileDaemon(const Section& daemon, PatternCompiler& patterns) {
+  Reporter& reporter = patterns.reporter();
   DaemonSpec spec;
   daemon.Read("rescan", spec.rescan);
   daemon.Read("max_probes", spec.max_probes);
@@ -126,7 +134,11 @@ DaemonSpec CompileDaemon(const Section& daemon, PatternBudget& budget, Reporter&
                       std::string(kHintOnListen));
     }
   }
-  if (daemon.Has("hosts")) CompileHosts(daemon.GetTexts("hosts"), budget, reporter, spec);
+  if (daemon.Has("hosts")) {
+    std::vector<Text> hosts = daemon.GetTexts("hosts");
+    for (Text& host : hosts) host.value = ToLower(host.value);
+    spec.hosts = patterns.Names(hosts, kHostName);
+  }
   ReadDirectory(daemon, "kubelet_dir", reporter, spec.kubelet_dir);
   ReadDirectory(daemon, "host_root", reporter, spec.host_root);
   ReadDirectory(daemon, "cdi_dir", reporter, spec.cdi_dir);
@@ -144,50 +156,12 @@ DaemonSpec CompileDaemon(const Section& daemon, PatternBudget& budget, Reporter&
   return spec;
 }
 
-/// Returns whether no part of a name between two dots begins or ends with a dash, or is empty, as
-/// far as a pattern has its text.
-bool HasLabels(std::string_view pattern) {
-  return std::ranges::none_of(
-             std::initializer_list<std::string_view>{"-.", ".-", ".."},
-             [&](std::string_view part) { return pattern.find(part) != std::string_view::npos; }) &&
-         pattern.find_first_of("-.") != 0 && pattern.find_last_of("-.") + 1 != pattern.size();
-}
-
-/// Reports a byte that no name of a node has, outside of what is special in a pattern.
-void CheckNodeName(const Text& text, const std::vector<NamePattern>& patterns, Reporter& reporter) {
-  constexpr std::string_view kNameOrPattern = "abcdefghijklmnopqrstuvwxyz0123456789-.*?[]!^{},\\";
-  const std::string_view value = text.value;
-  const auto at = value.find_first_not_of(kNameOrPattern);
-  const bool are_names = std::ranges::all_of(patterns, [](const NamePattern& pattern) {
-    return pattern.literal() ? IsDnsSubdomain(pattern.text()) : HasLabels(pattern.text());
-  });
-  if (at == std::string_view::npos && are_names) {
-    return WarnOfForeignParts(text, GlobKind::kDotted, reporter);
-  }
-  const std::string foreign = HintOnForeignPart(value);
-  reporter.Report(
-      Code::kBadPattern, text.At(at == std::string_view::npos ? 0 : at),
-      Format("no node can have the name \"{}\"", value.substr(0, 100)),
-      !foreign.empty() ? foreign
-      : value.find(".*") != std::string_view::npos
-          ? "write * for any text"
-          : "names of nodes have lowercase letters, digits, - and ., see `kubectl get nodes`; "
-            "the list has globs, such as edge-* and edge-[0-9], and !edge-7 excludes a node");
-}
-
-void CompileOnNodes(const Section& resource, PatternBudget& budget, Reporter& reporter,
-                    ResourceSpec& spec) {
-  for (const Text& text : resource.GetTexts("on_nodes")) {
+void CompileOnNodes(const Section& resource, PatternCompiler& patterns, ResourceSpec& spec) {
+  for (Text text : resource.GetTexts("on_nodes")) {
     const bool excludes = text.value.starts_with('!');
-    Text name = text;
-    if (excludes) {
-      name.value.erase(0, 1);
-      if (name.inset >= 0) ++name.inset;
-    }
-    auto patterns = CompileNamePatterns(name, budget, reporter);
-    if (!patterns) continue;
-    CheckNodeName(name, *patterns, reporter);
-    std::ranges::move(*patterns,
+    if (excludes) text.value.erase(0, 1);
+    if (excludes && text.inset >= 0) ++text.inset;
+    std::ranges::move(patterns.Names({text}, kNodeName),
                       std::back_inserter(excludes ? spec.on_nodes.except : spec.on_nodes.only));
   }
 }
@@ -234,7 +208,8 @@ void CheckEveryMatch(const Section& resource, const Scope& scope, const Resource
 }
 
 ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
-                             PatternBudget& budget, Reporter& reporter) {
+                             PatternCompiler& patterns) {
+  Reporter& reporter = patterns.reporter();
   ResourceSpec spec;
   resource.Read("description", spec.description);
   spec.api = daemon.api;
@@ -258,12 +233,12 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
     CheckSeparator(*separator, reporter);
     spec.env_separator = separator->value;
   }
-  CompileOnNodes(resource, budget, reporter, spec);
+  CompileOnNodes(resource, patterns, spec);
   const std::span<const Section> matches = resource.GetSections("match");
   bool complete = !matches.empty() && !resource.table().is_cut;
   std::vector<const Section*> compiled_matches;
   for (const Section& match : matches) {
-    auto compiled = CompileMatch(match, budget, reporter);
+    auto compiled = CompileMatch(match, patterns);
     complete = complete && compiled;
     if (!compiled) continue;
     spec.matches.push_back(std::move(*compiled));
@@ -284,7 +259,7 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
   }
   const Scope devices = DeviceScope(spec.matches, complete);
   if (const Section* health = resource.GetSection("health")) {
-    spec.health = CompileHealth(*health, devices, !complete || HasNodes(spec), budget, reporter);
+    spec.health = CompileHealth(*health, devices, !complete || HasNodes(spec), patterns);
   }
   if (const Section* hooks = resource.GetSection("hooks")) {
     CompileHooks(*hooks, devices, containers, reporter, spec);
@@ -299,29 +274,23 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
 /// other. Decreases `budget` for each comparison, and finds nothing once it is 0.
 std::optional<std::string> CommonNodes(const NodeFilter& a, const NodeFilter& b,
                                        std::size_t& budget) {
-  // An excluded pattern may exclude all that another one matches.
-  const auto is_common = [&](const NamePattern& pattern) {
-    return pattern.literal() ? a.Matches(pattern.text()) && b.Matches(pattern.text())
-                             : a.except.empty() && b.except.empty();
-  };
   if (a.only.empty() && b.only.empty()) {
     const bool excludes_only_names = std::ranges::all_of(a.except, &NamePattern::literal) &&
                                      std::ranges::all_of(b.except, &NamePattern::literal);
     return excludes_only_names ? std::optional<std::string>("") : std::nullopt;
   }
-  if (a.only.empty() || b.only.empty()) {
-    const auto& only = a.only.empty() ? b.only : a.only;
-    const auto common = std::ranges::find_if(only, is_common);
-    return common == only.end() ? std::nullopt : std::optional(common->text());
-  }
-  for (const NamePattern& x : a.only) {
-    for (const NamePattern& y : b.only) {
+  for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    for (const NamePattern& pattern : one->only) {
+      budget -= std::min(budget, a.only.size() + b.only.size());
       if (budget == 0) return std::nullopt;
-      --budget;
-      if ((x.text() == y.text() || (x.literal() && y.Matches(x.text()))) && is_common(x)) {
-        return x.text();
-      }
-      if (y.literal() && x.Matches(y.text()) && is_common(y)) return y.text();
+      const std::string& text = pattern.text();
+      // An excluded pattern may exclude all that another one matches.
+      const bool is_common =
+          pattern.literal() ? a.Matches(text) && b.Matches(text)
+                            : a.except.empty() && b.except.empty() &&
+                                  (other->only.empty() ||
+                                   std::ranges::count(other->only, text, &NamePattern::text) > 0);
+      if (is_common) return text;
     }
   }
   return std::nullopt;
@@ -385,9 +354,9 @@ void CheckResourcesOfNode(std::span<const Section> resources,
 
 Model Validate(const Section& document, const std::string& node, Reporter& reporter) {
   Model model;
-  PatternBudget budget;
+  PatternCompiler patterns(reporter);
   if (const Section* daemon = document.GetSection("daemon")) {
-    model.daemon = CompileDaemon(*daemon, budget, reporter);
+    model.daemon = CompileDaemon(*daemon, patterns);
   }
   const std::span<const Section> resources = document.GetSections("resource");
   if (resources.size() > kMaxResources) {
@@ -397,13 +366,13 @@ Model Validate(const Section& document, const std::string& node, Reporter& repor
     return model;
   }
   for (const Section& resource : resources) {
-    model.resources.push_back(CompileResource(resource, model.daemon, budget, reporter));
+    model.resources.push_back(CompileResource(resource, model.daemon, patterns));
     if (!IsApiKnown(document, resource)) continue;
     WarnOfKeysOfTheOtherApi(resource, model.resources.back(), reporter);
+    CheckReleaseHook(resource, model.daemon, model.resources.back().api, reporter);
   }
   CheckResourcesOfNode(resources, model.resources, node, reporter);
   CheckDuplicates(resources, model.resources, node, reporter);
-  CheckReleaseHooks(document, model, reporter);
   return model;
 }
 

@@ -8,14 +8,16 @@
 namespace patchbay {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 /// A section that is read from the text of its table.
 class SectionTest : public testing::Test {
  protected:
   const Section& Read(std::string_view section, std::string text) {
-    table_ = ReadToml({"test.toml", std::move(text)}, reporter_).table;
+    table_ = ReadToml({"test.toml", std::move(text)}, reporter_);
     return section_.emplace(section, table_, SourceLocation{"test.toml", 0, 0}, reporter_);
   }
   std::vector<std::string> Codes() const {
@@ -77,10 +79,25 @@ TEST_F(SectionTest, ASwitchThatIsOffCountsAsAbsentInRelations) {
   EXPECT_THAT(Codes(), IsEmpty());
 }
 
-TEST_F(SectionTest, AMisspelledKeyIsNotAlsoMissing) {
-  Read("resource.match", "path = '/dev/x'\nubs = '*:*'\nserial = 'A'\n");
-  Read("resource.mount", "host_pth = '/x'\n");
-  EXPECT_THAT(Codes(), ElementsAre("unknown-key", "unknown-key"));
+TEST_F(SectionTest, AnUnknownKeyMayBeTheOneThatIsMissing) {
+  for (const auto& [section, keys] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"resource.match", "path = '/dev/x'\nubs = '*:*'\nserial = 'A'\n"},
+           {"resource.mount", "host_pth = '/x'\n"},
+           {"resource.mount", "from = '/x'\n"},
+           {"resource.health", "path = '/x'\nequals = 'up'\n"},
+           {"resource.health", "content = '/x'\nequals = 'up'\n"},
+           {"resource.health", "file = '/x'\nregex = 'up'\n"},
+           {"resource.match", "glob = '/dev/x'\nusb = '*:*'\ntype = 'any'\n"},
+           {"daemon.kubernetes", "server = 'x'\nca = '/x'\nclient_key = '/x'\nclient = '/x'\n"}}) {
+    Read(section, keys);
+    EXPECT_THAT(Codes(), Each("unknown-key")) << keys;
+  }
+  EXPECT_THAT(Codes(), SizeIs(8));
+}
+
+TEST_F(SectionTest, AnInvalidValueCausesNoErrorInItsRelations) {
+  Read("resource.match", "path = '/dev/x'\nserial = []\ntimeout = 3\n");
+  EXPECT_THAT(Codes(), ElementsAre("bad-value", "wrong-type"));
 }
 
 TEST_F(SectionTest, ReadingAKeyThatIsNotInTheTableEndsTheProgram) {
