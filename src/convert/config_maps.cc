@@ -137,13 +137,10 @@ const ConfigMaps::Texts* ConfigMaps::Find(const std::string& config_map, const Y
 
 Manifest::File ConfigMaps::FileAt(const Manifest::Container& container, const std::string& path) {
   Manifest::File file{.path = path};
-  Mount mount{.path = path};
-  for (Mount& other : MountsOf(container)) {
-    if (!(path + "/").starts_with(other.path + "/") || other.path.empty()) continue;
-    if (file.is_mounted && other.path.size() < mount.path.size()) continue;
-    mount = std::move(other);
-    file.is_mounted = true;
-  }
+  const auto mounts = MountsOf(container);
+  const Mount* found = DeepestMount(mounts, path);
+  file.is_mounted = found != nullptr;
+  const Mount mount = found != nullptr ? *found : Mount{.path = path};
   std::string inside = mount.sub_path;
   const std::string below = path.substr(mount.path.size());
   inside += inside.empty() && !below.empty() ? below.substr(1) : below;

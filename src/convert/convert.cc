@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "config/load.h"
 #include "config/toml_writer.h"
+#include "convert/command_line.h"
 #include "convert/config_maps.h"
 #include "convert/diagnostics.h"
 #include "convert/generic_device_plugin.h"
@@ -224,7 +225,7 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
   std::erase_if(files, [&](const auto& file) {
     return IsEmpty(file.second) && (has_content || diagnostics.HasErrors());
   });
-  // The unreadable document is probably the file.
+  // The unreadable text is probably the file.
   if (found || manifest.unreadable.empty()) ReportMissingFiles(manifest, findings);
   auto missing = findings.TakeErrors();
   if (!found && missing.empty() && manifest.unreadable.empty()) {

@@ -18,6 +18,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "convert/command_line.h"
 #include "convert/config_maps.h"
 #include "convert/directories.h"
 #include "convert/fields.h"
@@ -228,13 +229,9 @@ void GenericConversion::Refuse(std::string what, std::string text) {
 void GenericConversion::TakePaths(GenericGroup& group, const Container& container) {
   const auto mounts = MountsOf(container);
   for (GenericPath& path : group.paths) {
-    const Mount* mount = nullptr;
-    for (const Mount& other : mounts) {
-      const bool contains = !other.path.empty() && !other.host_path.empty() &&
-                            (path.path + "/").starts_with(other.path + "/");
-      if (contains && (!mount || other.path.size() > mount->path.size())) mount = &other;
-    }
-    if (mount != nullptr && mount->path != mount->host_path) {
+    const Mount* mount = DeepestMount(mounts, path.path);
+    const bool is_of_host = mount != nullptr && !mount->host_path.empty();
+    if (is_of_host && mount->path != mount->host_path) {
       const std::string& host = mount->host_path;
       std::string on_host = (host == "/" ? "" : host) + path.path.substr(mount->path.size());
       findings_.Assumed(

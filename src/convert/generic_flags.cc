@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "base/path.h"
 #include "config/reporter.h"
+#include "convert/command_line.h"
 
 namespace patchbay {
 namespace {

@@ -116,22 +116,13 @@ struct Mount {
 };
 /// Returns the mounts of the volumes in the input.
 std::vector<Mount> MountsOf(const Manifest::Container& container);
+/// Returns the deepest mount that contains a path of the container; null if there is none.
+const Mount* DeepestMount(const std::vector<Mount>& mounts, const std::string& path);
 
 /// Returns the namespace of an object, or of the objects of a HelmRelease; "" if it is not known.
 std::string NamespaceOf(const YamlValue& object);
 /// Returns whether namespaces are the same, or not known.
 bool CanShareNamespace(std::string_view a, std::string_view b);
-
-/// Returns the name of a flag with as many dashes as in the help of the plugin: "--device" or "-h".
-/// Returns "" for other arguments.
-std::string FlagOf(const Manifest::Argument& argument);
-/// Returns the value of the flag at an index: the text after its "=", or the next argument, whose
-/// index the function sets. Returns nothing if there is none.
-std::optional<Manifest::Argument> ValueOfFlag(const std::vector<Manifest::Argument>& arguments,
-                                              std::size_t& index);
-
-/// Returns whether the arguments of a container contain --device.
-bool NamesDevices(const Manifest::Container& container);
 
 /// Returns whether a document is in the file of a container, or in a ConfigMap that the container
 /// mounts if the file is not known.
