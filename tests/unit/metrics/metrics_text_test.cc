@@ -252,9 +252,9 @@ TEST(Metrics, ReportsHoldersOfEachDevice) {
                              "y\",namespace=\"ns\",pod=\"p\\\"1"}) {
     EXPECT_EQ(samples[held + holder + "\",resource=\"a/b\"}"], "1") << holder;
   }
-  status->SetDeviceMetrics(false);
+  status->SetShown(false, false);
   EXPECT_EQ(TextOf(status).find("patchbay_device_in_use{"), std::string::npos);
-  status->SetDeviceMetrics(true);
+  status->SetShown(true, false);
   observer->OnUsage(std::make_shared<const PodUsage>());
   EXPECT_EQ(TextOf(status).find("patchbay_device_in_use{"), std::string::npos);
 }
@@ -288,7 +288,7 @@ TEST(Metrics, OmitsDeviceSeriesIfDisabled) {
   const auto observer = status->AddResource("a/b");
   observer->OnSnapshot(SnapshotOf({Listed("x")}));
   EXPECT_EQ(MetricFamilies(status), Golden({"process", "resource"}));
-  status->SetDeviceMetrics(true);
+  status->SetShown(true, false);
   EXPECT_TRUE(MetricFamilies(status).count("patchbay_device_healthy gauge device resource"));
 }
 
