@@ -73,7 +73,7 @@ bool RunsProgram(const Container& container, std::string_view program) {
   const auto words = std::max<std::size_t>(container.command_size, 1);
   const auto script = IndexOfScript(arguments);
   const auto command = std::span(arguments).first(std::min(words, arguments.size()));
-  return container.name.find(program) != std::string::npos ||
+  return container.value.Find("name").text().find(program) != std::string::npos ||
          container.image.find(program) != std::string::npos ||
          std::ranges::any_of(command, [&](const auto& word) { return IsProgram(word, program); }) ||
          (script < arguments.size() && arguments[script].text.find(program) != std::string::npos);

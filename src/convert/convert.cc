@@ -154,8 +154,6 @@ void ReportMissingFiles(const Manifest& manifest, Findings& findings) {
     const auto of_document = ReadersOf(document, manifest);
     readers.insert(of_document.begin(), of_document.end());
   }
-  YamlBudget budget = manifest.budget;
-  ConfigMaps config_maps(manifest, budget);
   for (const Manifest::Container& container : manifest.containers) {
     const Manifest::File& file = container.file;
     const bool has_devices = NamesDevices(container) || readers.contains(&container) || file.text;
@@ -168,8 +166,8 @@ void ReportMissingFiles(const Manifest& manifest, Findings& findings) {
                              file.hint);
       continue;
     }
-    for (const std::string& name : container.config_maps) {
-      if (config_maps.Find(name, container.object)) continue;
+    for (const auto& [name, is_in_input] : container.config_maps) {
+      if (is_in_input) continue;
       findings.CannotConvert(container.value.place(),
                              Format("the ConfigMap {}, which the plugin mounts, is not in the "
                                     "input; its devices are not converted",

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "base/ascii.h"
@@ -188,7 +189,6 @@ void Walk::AddContainer(const std::shared_ptr<const Scope>& scope) {
   const auto command = OneOrItems(value.Find("command"));
   const auto args = OneOrItems(value.Find("args"));
   if (command.empty() && args.empty() && container.image.empty()) return;
-  container.name = value.Find("name").text();
   container.command_size = command.size();
   for (const auto& arguments : {command, args}) {
     for (const YamlValue& argument : arguments) {
@@ -244,7 +244,8 @@ void KeepPlugin(Manifest& manifest, const Recognizer& recognizer) {
     KeepArguments(container, recognizer.program);
     for (const Mount& mount : MountsOf(container)) {
       for (const YamlValue& map : mount.config_maps) {
-        container.config_maps.insert(map.Find("name").text());
+        const std::string name = map.Find("name").text();
+        container.config_maps[name] = config_maps.Find(name, container.object) != nullptr;
       }
     }
     if (container.script) continue;
@@ -270,7 +271,9 @@ void KeepItsFiles(Manifest& manifest, Findings& findings) {
   std::set<std::string> named, read;
   for (const Container& container : containers) {
     if (container.file.path.empty()) {
-      for (const std::string& name : container.config_maps) read.insert("the ConfigMap " + name);
+      for (const auto& mounted : container.config_maps) {
+        read.insert("the ConfigMap " + mounted.first);
+      }
       continue;
     }
     named.insert(container.file.name());
@@ -302,7 +305,8 @@ void KeepItsFiles(Manifest& manifest, Findings& findings) {
                               document.config_map.empty()
                                   ? ""
                                   : " in the ConfigMap " + Truncate(document.config_map, 100)),
-                       "it reads " + Truncate(Format("{}", fmt::join(read, " and ")), 300));
+                       Format("it reads {}; pass only this file to convert it anyway",
+                              Truncate(Format("{}", fmt::join(read, " and ")), 300)));
       return true;
     });
   };

@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,15 +48,14 @@ struct Manifest {
     YamlValue value;   ///< its map
     YamlValue object;  ///< the object that contains it
     std::shared_ptr<const Scope> scope = {};
-    std::string name = {};
     std::string image = {};  ///< with its tag
     std::vector<Argument> arguments = {};
-    std::size_t command_size = 0;            ///< number of words from `command`
-    std::optional<Argument> script = {};     ///< a command line that needs a shell, so that its
-                                             ///< words are not what the program gets
-    std::set<std::string> config_maps = {};  ///< the names of the ConfigMaps that it mounts
-    File file = {};                          ///< its configuration, if --config or a mount has it
-    bool runs_program = false;               ///< its name, image or command identifies the plugin
+    std::size_t command_size = 0;         ///< number of words from `command`
+    std::optional<Argument> script = {};  ///< a command line that needs a shell, so that its
+                                          ///< words are not what the program gets
+    std::map<std::string, bool> config_maps = {};  ///< those that it mounts; whether in the input
+    File file = {};             ///< its configuration, if --config or a mount has it
+    bool runs_program = false;  ///< its name, image or command identifies the plugin
   };
   /// A map or list that can be the configuration of the plugin.
   struct Document {

@@ -259,7 +259,7 @@ TEST(ConfigMapsTest, ConvertsNoConfigMapThatThePluginDoesNotMount) {
   const auto unread = [](const std::string& name, const std::string& reads) {
     return Format(
         "warning: the plugin does not read `f` in the ConfigMap {}; it is not converted; "
-        "it reads {}\n",
+        "it reads {}; pass only this file to convert it anyway\n",
         name, reads);
   };
   const std::string missing_x = Format(
