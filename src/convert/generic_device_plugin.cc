@@ -25,6 +25,7 @@
 #include "convert/generic_flags.h"
 #include "convert/generic_resource.h"
 #include "convert/patterns.h"
+#include "convert/readers.h"
 #include "convert/resource_set.h"
 #include "model/glob.h"
 #include "model/resource_name.h"

@@ -122,14 +122,4 @@ std::string NamespaceOf(const YamlValue& object);
 /// Returns whether namespaces are the same, or not known.
 bool CanShareNamespace(std::string_view a, std::string_view b);
 
-/// Returns whether a document is in the file of a container, or in a ConfigMap that the container
-/// mounts if the file is not known.
-bool Reads(const Manifest::Container& container, const Manifest::Document& document);
-
-/// Returns the containers that can read a document: those for which Reads is true, or else those
-/// that are recognizably the plugin and whose mounts do not show that they read another ConfigMap;
-/// if some of them are in the object of the document, only these.
-std::vector<const Manifest::Container*> ReadersOf(const Manifest::Document& document,
-                                                  const Manifest& manifest);
-
 }  // namespace patchbay
