@@ -13,7 +13,7 @@ namespace {
 using Container = Manifest::Container;
 
 constexpr std::string_view kShells[] = {"ash", "bash", "dash", "sh"};
-constexpr std::string_view kShellSyntax = "\n\"#$&'()*;<>?[\\]`{|}~!";
+constexpr std::string_view kShellSyntax = "\"#$&'()*;<>?[\\]`{|}~!";
 
 /// Returns the index of the command line of a shell, behind its -c; the number of arguments if
 /// there is none.
@@ -45,11 +45,23 @@ void ReadScript(Container& container) {
     line.replace(at, 2, " ");  // a line break that is not one for the shell
   }
   if (line.starts_with("exec ")) line.erase(0, 5);
-  const bool has_variables = line.substr(0, line.find(" -")).find('=') != std::string::npos;
-  const bool needs_shell = has_variables || line.find_first_of(kShellSyntax) != std::string::npos;
+  // A reference to a variable whose value is not known is left as it is.
+  const std::string reference = "$(" + script.unknown + ")";
+  bool needs_shell = line.find('\n') != std::string::npos ||
+                     line.substr(0, line.find(" -")).find('=') != std::string::npos;  // variables
   container.arguments.clear();
   std::istringstream stream(line);
-  for (std::string word; stream >> word;) container.arguments.push_back({script.source, word});
+  for (std::string word; stream >> word;) {
+    Manifest::Argument argument{script.source, word};
+    const auto at = script.unknown.empty() ? std::string::npos : word.find(reference);
+    if (at != std::string::npos) {
+      argument.unknown = script.unknown;
+      argument.hint = script.hint;
+      word.erase(at, reference.size());
+    }
+    needs_shell = needs_shell || word.find_first_of(kShellSyntax) != std::string::npos;
+    container.arguments.push_back(std::move(argument));
+  }
   container.command_size = needs_shell ? container.arguments.size() : 1;
   if (needs_shell) container.script = script;
 }
@@ -61,7 +73,7 @@ bool RunsProgram(const Container& container, std::string_view program) {
   const auto words = std::max<std::size_t>(container.command_size, 1);
   const auto script = IndexOfScript(arguments);
   const auto command = std::span(arguments).first(std::min(words, arguments.size()));
-  return container.name.find(program) != std::string::npos ||
+  return container.value.Find("name").text().find(program) != std::string::npos ||
          container.image.find(program) != std::string::npos ||
          std::ranges::any_of(command, [&](const auto& word) { return IsProgram(word, program); }) ||
          (script < arguments.size() && arguments[script].text.find(program) != std::string::npos);

@@ -1,7 +1,6 @@
 #include "convert/convert.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/ascii.h"
@@ -9,13 +8,12 @@
 #include "base/format.h"
 #include "config/load.h"
 #include "config/toml_writer.h"
-#include "convert/command_line.h"
-#include "convert/config_maps.h"
 #include "convert/diagnostics.h"
 #include "convert/generic_device_plugin.h"
 #include "convert/helm.h"
 #include "convert/manifest.h"
 #include "convert/pools.h"
+#include "convert/readers.h"
 #include "convert/smarter_device_manager.h"
 
 namespace patchbay {
@@ -143,39 +141,6 @@ void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings&
   const bool can_be_it = name.empty() || name.ends_with("app-template");
   if (controller && type.IsEmpty() && can_be_it) {
     add(controller, "without a `type`, app-template makes the plugin", "Deployment");
-  }
-}
-
-/// Reports the files that the plugin reads, and the ConfigMaps that it mounts, that are not in the
-/// input.
-void ReportMissingFiles(const Manifest& manifest, Findings& findings) {
-  std::set<const Manifest::Container*> readers;
-  for (const Manifest::Document& document : manifest.documents) {
-    const auto of_document = ReadersOf(document, manifest);
-    readers.insert(of_document.begin(), of_document.end());
-  }
-  YamlBudget budget = manifest.budget;
-  ConfigMaps config_maps(manifest, budget);
-  for (const Manifest::Container& container : manifest.containers) {
-    const Manifest::File& file = container.file;
-    const bool has_devices = NamesDevices(container) || readers.contains(&container) || file.text;
-    if (!container.runs_program || has_devices) continue;
-    if (!file.path.empty()) {
-      findings.CannotConvert(file.place,
-                             Format("{}, which the plugin reads, is not in the input; its devices "
-                                    "are not converted",
-                                    NameOf(file)),
-                             file.hint);
-      continue;
-    }
-    for (const std::string& name : container.config_maps) {
-      if (config_maps.Find(name, container.object)) continue;
-      findings.CannotConvert(container.value.place(),
-                             Format("the ConfigMap {}, which the plugin mounts, is not in the "
-                                    "input; its devices are not converted",
-                                    Truncate(name, 100)),
-                             HintOnMissing(name, container.object));
-    }
   }
 }
 

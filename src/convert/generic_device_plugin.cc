@@ -25,6 +25,7 @@
 #include "convert/generic_flags.h"
 #include "convert/generic_resource.h"
 #include "convert/patterns.h"
+#include "convert/readers.h"
 #include "convert/resource_set.h"
 #include "model/glob.h"
 #include "model/resource_name.h"
@@ -153,10 +154,9 @@ std::set<std::optional<std::string>> GenericConversion::DomainsInFiles(const Con
     const bool is_file = !object.Find("kind") && !object.IsSameAs(container.object);
     if (is_file && !file.path.empty()) add("", object);
   }
-  for (const std::string& name : container.config_maps) {
-    const auto* data = file.is_mounted ? nullptr : config_maps_.Find(name, container.object);
-    if (data == nullptr) continue;
-    for (const auto& [key, text] : *data) add_text(key, text);
+  for (const auto& [name, is_in_input] : container.config_maps) {
+    if (file.is_mounted || !is_in_input) continue;
+    for (const auto& [key, text] : *config_maps_.Find(name, container.object)) add_text(key, text);
   }
   return in_named_file.empty() ? domains : in_named_file;
 }

@@ -134,9 +134,7 @@ GroupPlan PlanOfOne(const GenericPath& part) {
     const bool is_elsewhere = !part.mount_path.empty();
     match = MatchOfDirectory(path, "generic-device-plugin", is_elsewhere ? "below" : "");
     if (is_elsewhere) {
-      std::string target = EscapedForTemplate(part.mount_path);
-      if (target.ends_with('/')) target += BaseName(path);
-      node.container_path = target + "/{below}";
+      node.container_path = ContainerPath(part, EscapedForTemplate(part.name())) + "/{below}";
     }
   } else {
     match.paths = {part.pattern.glob};

@@ -6,9 +6,6 @@
 // A container has the maps that contain it as its scope. The volumes and the settings of its pod
 // are next to the list of containers, or above it in the values of a chart.
 //
-// A container reads its configuration from the file that --config names. The file can be a key of a
-// ConfigMap; where the path is not in a volume, all ConfigMaps that the container mounts count.
-//
 // Texts of arguments are read with the flags. Annotations are skipped, because kubectl keeps a copy
 // of the object in one of them.
 
@@ -23,6 +20,7 @@
 #include "base/format.h"
 #include "convert/command_line.h"
 #include "convert/config_maps.h"
+#include "convert/readers.h"
 
 namespace patchbay {
 namespace {
@@ -188,7 +186,6 @@ void Walk::AddContainer(const std::shared_ptr<const Scope>& scope) {
   const auto command = OneOrItems(value.Find("command"));
   const auto args = OneOrItems(value.Find("args"));
   if (command.empty() && args.empty() && container.image.empty()) return;
-  container.name = value.Find("name").text();
   container.command_size = command.size();
   for (const auto& arguments : {command, args}) {
     for (const YamlValue& argument : arguments) {
@@ -244,7 +241,8 @@ void KeepPlugin(Manifest& manifest, const Recognizer& recognizer) {
     KeepArguments(container, recognizer.program);
     for (const Mount& mount : MountsOf(container)) {
       for (const YamlValue& map : mount.config_maps) {
-        container.config_maps.insert(map.Find("name").text());
+        const std::string name = map.Find("name").text();
+        container.config_maps[name] = config_maps.Find(name, container.object) != nullptr;
       }
     }
     if (container.script) continue;
@@ -255,79 +253,6 @@ void KeepPlugin(Manifest& manifest, const Recognizer& recognizer) {
     if (!flag && !container.file.is_mounted) container.file = {};
   }
   if (!has_named && containers.size() > 1) std::erase_if(containers, std::not_fn(may_be_it));
-}
-
-/// Returns whether the mounts of a container show where its file is, also if it is not in the
-/// input.
-bool HasKnownFile(const Container& container) {
-  return container.file.path.empty() ? !container.config_maps.empty() : container.file.is_mounted;
-}
-
-/// Removes the texts in ConfigMaps, and in the values of charts, that the plugin does not read.
-void KeepItsFiles(Manifest& manifest, Findings& findings) {
-  using Document = Manifest::Document;
-  const auto& containers = manifest.containers;
-  std::set<std::string> named, read;
-  for (const Container& container : containers) {
-    if (container.file.path.empty()) {
-      for (const std::string& name : container.config_maps) read.insert("the ConfigMap " + name);
-      continue;
-    }
-    named.insert(container.file.name());
-    read.insert(NameOf(container.file));
-  }
-  const auto has_known_file = [&](const Container& container) {
-    return HasKnownFile(container) &&
-           (container.runs_program ||
-            std::ranges::any_of(manifest.documents, [&](const Document& document) {
-              return Reads(container, document);
-            }));
-  };
-  const bool are_known = !containers.empty() && std::ranges::all_of(containers, has_known_file);
-  const auto is_unread = [&](const Document& document) {
-    if (document.config_map.empty()) return false;
-    bool is_mounted = false;
-    for (const Container& container : containers) {
-      if (Reads(container, document)) return false;
-      is_mounted = is_mounted || container.config_maps.contains(document.config_map);
-    }
-    return is_mounted || are_known;
-  };
-  const auto remove_if = [&](const auto& condition) {
-    std::erase_if(manifest.documents, [&](const Document& document) {
-      if (!condition(document)) return false;
-      findings.Ignored(document.value.place(),
-                       Format("the plugin does not read `{}`{}; it is not converted",
-                              Truncate(document.key, 100),
-                              document.config_map.empty()
-                                  ? ""
-                                  : " in the ConfigMap " + Truncate(document.config_map, 100)),
-                       "it reads " + Truncate(Format("{}", fmt::join(read, " and ")), 300));
-      return true;
-    });
-  };
-  remove_if(is_unread);
-  for (const Container& container : containers) {
-    // If the volume is not known, the name of the file decides.
-    const auto may_read = [&](const Document& document) {
-      return document.config_map.empty() ? document.object.IsSameAs(container.object)
-                                         : !container.file.is_mounted && Reads(container, document);
-    };
-    std::set<std::string> names;
-    for (const Document& document : manifest.documents) {
-      if (may_read(document)) names.insert(document.key);
-    }
-    if (!container.file.path.empty() && names.contains(container.file.name())) {
-      remove_if([&](const Document& document) {
-        return may_read(document) && !named.contains(document.key);
-      });
-    } else if (names.size() > 1 && !NamesDevices(container)) {
-      findings.Assumed(container.value.place(),
-                       Format("the plugin can read {}; all are converted",
-                              Truncate(Format("{}", fmt::join(names, ", ")), 200)),
-                       "pass only the file that it reads, or a --config that names it");
-    }
-  }
 }
 
 }  // namespace
@@ -342,7 +267,7 @@ Manifest ReadManifest(const std::string& file, const std::string& text,
     walk.Root(document);
   }
   KeepPlugin(manifest, recognizer);
-  KeepItsFiles(manifest, findings);
+  RemoveUnreadFiles(manifest, findings);
   return manifest;
 }
 
@@ -399,32 +324,6 @@ std::string NamespaceOf(const YamlValue& object) {
 
 bool CanShareNamespace(std::string_view a, std::string_view b) {
   return a.empty() || b.empty() || a == b;
-}
-
-bool Reads(const Container& container, const Manifest::Document& document) {
-  const Manifest::File& file = container.file;
-  if (!container.config_maps.contains(document.config_map) ||
-      !CanShareNamespace(NamespaceOf(container.object), NamespaceOf(document.object))) {
-    return false;
-  }
-  if (!file.is_mounted || !document.is_root) return true;
-  return file.config_map == document.config_map && file.key == document.key;
-}
-
-std::vector<const Container*> ReadersOf(const Manifest::Document& document,
-                                        const Manifest& manifest) {
-  std::vector<const Container*> mounting, named, inside;
-  for (const Container& container : manifest.containers) {
-    if (Reads(container, document)) mounting.push_back(&container);
-    const bool is_elsewhere = !document.config_map.empty() && HasKnownFile(container);
-    if (container.runs_program && !is_elsewhere) named.push_back(&container);
-  }
-  const auto& readers = mounting.empty() ? named : mounting;
-  // The values of a chart are read by its own container.
-  for (const Container* reader : readers) {
-    if (reader->object.IsSameAs(document.object)) inside.push_back(reader);
-  }
-  return inside.empty() ? readers : inside;
 }
 
 }  // namespace patchbay

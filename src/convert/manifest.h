@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,15 +48,14 @@ struct Manifest {
     YamlValue value;   ///< its map
     YamlValue object;  ///< the object that contains it
     std::shared_ptr<const Scope> scope = {};
-    std::string name = {};
     std::string image = {};  ///< with its tag
     std::vector<Argument> arguments = {};
-    std::size_t command_size = 0;            ///< number of words from `command`
-    std::optional<Argument> script = {};     ///< a command line that needs a shell, so that its
-                                             ///< words are not what the program gets
-    std::set<std::string> config_maps = {};  ///< the names of the ConfigMaps that it mounts
-    File file = {};                          ///< its configuration, if --config or a mount has it
-    bool runs_program = false;               ///< its name, image or command identifies the plugin
+    std::size_t command_size = 0;         ///< number of words from `command`
+    std::optional<Argument> script = {};  ///< a command line that needs a shell, so that its
+                                          ///< words are not what the program gets
+    std::map<std::string, bool> config_maps = {};  ///< those that it mounts; whether in the input
+    File file = {};             ///< its configuration, if --config or a mount has it
+    bool runs_program = false;  ///< its name, image or command identifies the plugin
   };
   /// A map or list that can be the configuration of the plugin.
   struct Document {
@@ -123,15 +121,5 @@ const Mount* DeepestMount(const std::vector<Mount>& mounts, const std::string& p
 std::string NamespaceOf(const YamlValue& object);
 /// Returns whether namespaces are the same, or not known.
 bool CanShareNamespace(std::string_view a, std::string_view b);
-
-/// Returns whether a document is in the file of a container, or in a ConfigMap that the container
-/// mounts if the file is not known.
-bool Reads(const Manifest::Container& container, const Manifest::Document& document);
-
-/// Returns the containers that can read a document: those for which Reads is true, or else those
-/// that are recognizably the plugin and whose mounts do not show that they read another ConfigMap;
-/// if some of them are in the object of the document, only these.
-std::vector<const Manifest::Container*> ReadersOf(const Manifest::Document& document,
-                                                  const Manifest& manifest);
 
 }  // namespace patchbay

@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "convert/readers.h"
 
 namespace patchbay {
 namespace {

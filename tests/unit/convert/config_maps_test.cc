@@ -259,7 +259,7 @@ TEST(ConfigMapsTest, ConvertsNoConfigMapThatThePluginDoesNotMount) {
   const auto unread = [](const std::string& name, const std::string& reads) {
     return Format(
         "warning: the plugin does not read `f` in the ConfigMap {}; it is not converted; "
-        "it reads {}\n",
+        "it reads {}; pass only this file to convert it anyway\n",
         name, reads);
   };
   const std::string missing_x = Format(
@@ -358,6 +358,11 @@ TEST(ConfigMapsTest, ConvertsNoDeviceWhoseDomainIsNotInTheInput) {
     EXPECT_THAT(Manifests(text).toml,
                 testing::AllOf(HasSubstr("\n# NOT CONVERTED: " + test_case.domain + "/tun\n"),
                                Not(HasSubstr("devic.es"))));
+    const std::string shell = Format(
+        "image: generic-device-plugin:0.2.0\n{}\ncommand: [sh, -c, 'exec /plugin --domain={} "
+        "--device=tun,/dev/net/tun']\n",
+        test_case.env, test_case.domain);
+    EXPECT_EQ(HintsOf(shell), HintsOf(text));
     const auto given = Manifests(text, {.domain = "a.com"});
     EXPECT_EQ(given.findings, "") << test_case.env;
     EXPECT_THAT(given.toml, HasSubstr("name = \"a.com/tun\""));

@@ -402,6 +402,9 @@ TEST(GenericDevicePluginTest, ReadsTheFlagsInASimpleShellCommand) {
       "command: [sh, -c, 'exec generic-device-plugin" + flags + "']",
       "command: [/tini, --, /bin/bash, -e, -xec, ' /bin/generic-device-plugin" + flags + " ']",
       "command: [sh, -c]\nargs:\n- |\n  exec generic-device-plugin \\\n   " + flags,
+      "env: [{name: FLAGS, value: '" + flags +
+          "'}]\ncommand: [sh, -c, 'exec generic-device-plugin "
+          "$(FLAGS)']",
       "image: m/x\ncommand: [sh, -c, 'exec /plugin" + flags +
           " --config /etc/generic-device-plugin/config.yaml']"};
   for (const std::string& command : commands) {
@@ -433,6 +436,7 @@ TEST(GenericDevicePluginTest, NamesTheFlagsInAnyOtherShellCommand) {
             cannot_read + "the flags in the shell command: exec generic-device-plugin $FLAGS\n");
   for (const std::string script :
        {"exec generic-device-plugin --domain=$DOMAIN", "DOMAIN=a.com exec generic-device-plugin",
+        "exec generic-device-plugin --domain=$(cat /d)", "exec generic-device-plugin --domain=$()",
         "if true; then exec generic-device-plugin --domain a.com; fi"}) {
     const auto outcome = in(script);
     EXPECT_THAT(outcome.findings,
