@@ -47,6 +47,8 @@ const Choices<Output> kListOutputs = {{"table", Output::kTable},
 /// The default is what kubectl reads.
 const Choices<Output> kManifestOutputs = {
     {"yaml", Output::kYaml}, {"json", Output::kJson}, {"name", Output::kName}};
+const Choices<SuggestOutput> kSuggestOutputs = {
+    {"toml", SuggestOutput::kToml}, {"helm", SuggestOutput::kHelm}, {"json", SuggestOutput::kJson}};
 const Choices<Shell> kShells = {
     {"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
 const Choices<LogFormat> kLogFormats = {{"text", LogFormat::kText}, {"json", LogFormat::kJson}};
@@ -189,8 +191,8 @@ void AddRunOptions(CLI::App& app, Arguments& arguments) {
 
 /// Adds the options of all commands that read the configuration.
 void AddConfigOptions(CLI::App& app, const std::string& name, Arguments& arguments) {
-  constexpr std::string_view kWithoutConfig[] = {"diff",    "schema",  "convert",
-                                                 "suggest", "version", "completion"};
+  constexpr std::string_view kWithoutConfig[] = {"diff", "schema", "convert", "version",
+                                                 "completion"};
   if (std::ranges::find(kWithoutConfig, name) != std::end(kWithoutConfig)) return;
   app.add_option("--config,-c", arguments.config,
                  "configuration, a file or a directory; also PATCHBAY_CONFIG")
@@ -259,8 +261,13 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
   }
   if (name == "convert") AddConvertOptions(app, arguments);
   if (name == "suggest") {
-    AddHostRoot(app, arguments,
-                "directory where the host's root file system is mounted; default: /");
+    app.add_option(
+           "device", arguments.devices,
+           "only these: a node, a link to one, a path in /sys, a USB or PCI ID, a USB port, "
+           "a PCI address, or a name such as can0; default: all that containers use")
+        ->type_name("DEVICE");
+    AddChoice(app, "--output,-o", arguments.suggest_output, kSuggestOutputs,
+              "TOML, values for the Helm chart that contain it, or JSON (default: toml)");
   }
   if (name == "completion") {
     AddChoice(app, "shell", arguments.shell, kShells, "the shell")->required();

@@ -13,6 +13,8 @@
 namespace patchbay {
 
 enum class Output { kTable, kJson, kYaml, kName };
+/// The output of `suggest`.
+enum class SuggestOutput { kToml, kHelm, kJson };
 enum class Shell { kBash, kZsh, kFish };
 
 /// Exit codes of every command.
@@ -49,7 +51,9 @@ struct Arguments {
   ForeignProgram from = {};            ///< convert
   std::optional<std::string> domain;   ///< convert
   bool converts_to_helm = false;       ///< convert
-  Shell shell = Shell::kBash;          ///< completion
+  std::vector<std::string> devices;    ///< suggest; empty for all
+  SuggestOutput suggest_output = SuggestOutput::kToml;
+  Shell shell = Shell::kBash;  ///< completion
 
   /// Flags that override [daemon]. With host_root, convert inspects /dev of that host.
   std::optional<std::string> host_root;

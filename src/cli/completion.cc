@@ -121,7 +121,7 @@ class Completer {
       for (std::string& name : resources()) Add(std::move(name));
     } else if (kind == "DIR") {
       completion_.kind = Kind::kDirectories;
-    } else if (kind == "FILE" || kind == "PATH") {
+    } else if (kind == "FILE" || kind == "PATH" || kind == "DEVICE") {
       completion_.kind = Kind::kFiles;
     }
     for (auto end = kind.find('|'); end != std::string_view::npos; end = kind.find('|')) {

@@ -1,23 +1,96 @@
 #include "suggest/suggest.h"
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/escape.h"
 #include "base/format.h"
 #include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/run_scan.h"
+#include "cli/yaml.h"
 
 namespace patchbay {
+namespace {
+
+/// Returns the devices that are listed, by node.
+ServedNodes ServedBy(const std::vector<Inspection>& inspections) {
+  ServedNodes served;
+  for (const Inspection& inspection : inspections) {
+    for (const ListedDevice& listed : inspection.snapshot->devices) {
+      std::string path;
+      for (const auto& [name, value] : listed.device->values) {
+        if (name == "INTERFACE") path = "/sys/class/net/" + value;
+        if (name == "DEVPATH" && path.empty()) path = "/sys" + value;
+      }
+      const std::vector<DeviceNode>& nodes = listed.device->nodes;
+      // A function on VFIO has the node of its group.
+      const bool is_by_path = nodes.empty() || nodes.front().real_path.starts_with("/dev/vfio/");
+      if (is_by_path) served.emplace(NodeKey{0, path}, inspection.snapshot->spec->name);
+      for (const DeviceNode& node : nodes) {
+        served.emplace(KeyOf(node), inspection.snapshot->spec->name);
+      }
+    }
+  }
+  return served;
+}
+
+/// Returns the path of a word or directory of this process on the host.
+std::string OnHost(const std::string& path, const std::string& root) {
+  return root != "/" && (path + "/").starts_with(root + "/") ? path.substr(root.size()) : path;
+}
+
+void ReportUnknown(const UnknownDevice& unknown, Streams streams) {
+  streams.err << Format("\"{}\" is not a device of this host: {}{}{}\n",
+                        Truncate(unknown.word, 200), unknown.why,
+                        unknown.similar.empty() ? "" : "; similar: ",
+                        Printable(Format("{}", fmt::join(unknown.similar, ", "))));
+}
+
+}  // namespace
 
 int RunSuggest(const Arguments& arguments, Streams streams) {
-  const Suggestions suggestions = Suggest(HostRoot(arguments.host_root.value_or("/")));
+  std::optional<Model> model;
+  std::error_code none;
+  if (arguments.is_config_given || std::filesystem::exists(arguments.config, none)) {
+    model = LoadOrReport(arguments, streams);
+    if (!model && arguments.is_config_given) return kFailed;
+  }
+  const std::string root =
+      arguments.host_root.value_or(model ? model->daemon.host_root : std::string("/"));
+  SuggestRequest request;
+  for (const std::string& word : arguments.devices) request.devices.push_back(OnHost(word, root));
+  request.directory = OnHost(std::filesystem::current_path(none), root) + "/";
+  if (model) {
+    const auto inspections = RunScan(*model, {.node_name = NodeName()});
+    if (!inspections) return ReportFailure(inspections.error(), streams);
+    request.served = ServedBy(*inspections);
+  }
+  const Suggestions suggestions = Suggest(HostRoot(root), request);
+  for (const UnknownDevice& unknown : suggestions.unknown) ReportUnknown(unknown, streams);
+  if (!suggestions.unknown.empty()) {
+    streams.err << "name a device node or a link to one, a path in /sys, a USB or PCI ID "
+                   "(1a86:7523), a USB port (1-1.2), a PCI address (0000:3b:00.0), or a name "
+                   "(ttyUSB0, can0)\nRun `patchbay suggest --help` for more information.\n";
+    return ExitCode::kUsage;  // device_classes.cc has another one
+  }
   if (suggestions.used_disks > 0) {
     streams.err << Format("left out: {} disk{} that the host uses\n", suggestions.used_disks,
                           suggestions.used_disks == 1 ? "" : "s");
   }
-  if (suggestions.toml.empty()) {
+  if (arguments.suggest_output == SuggestOutput::kJson) {
+    streams.out << ObjectText(SuggestionsJson(suggestions), Output::kJson);
+    return kOk;
+  }
+  const bool is_helm = arguments.suggest_output == SuggestOutput::kHelm;
+  const std::string text = is_helm ? SuggestionsHelm(suggestions) : SuggestionsToml(suggestions);
+  if (text.empty()) {
+    for (const std::string& note : suggestions.notes) streams.err << Printable(note) << "\n";
     streams.err << "this host has no device that containers use\n";
     return kFailed;
   }
-  streams.out << suggestions.toml;
+  streams.out << text;
   return kOk;
 }
 

@@ -34,6 +34,7 @@ constexpr Synonyms kCommandSynonyms[] = {
     {"allocate", "alloc render"},
     {"diff", "plan compare"},
     {"convert", "migrate import"},
+    {"suggest", "init generate"},
     {"completion", "completions complete"},
     {"device-classes", "classes deviceclasses deviceclass class"},
 };

@@ -93,8 +93,8 @@ std::string UdevText(const NewUdev& udev) {
   return InlineTable(keys);
 }
 
+/// Writes the table without notes.
 void WriteMatch(const NewMatch& match, TableWriter lines) {
-  lines.Comments(match.notes);
   lines.Header("[[resource.match]]");
   lines.Key("path", match.paths);
   lines.Key("regex", match.regex);
@@ -148,8 +148,13 @@ void WriteResource(const NewResource& resource, std::string& out) {
   for (const NewMatch& match : resource.matches) {
     TableWriter to = part();
     const std::size_t start_of_match = out.size();
+    to.Comments(match.notes);
     WriteMatch(match, to);
     WriteNodes(match.nodes, "resource.match", "    ", out);
+    for (const NewMatch& other : match.alternatives) {
+      part().Comments(other.notes);
+      WriteMatch(other, TableWriter(out, "  # "));
+    }
     if (match.is_comment && !is_all_comment) CommentOut(out, start_of_match);
   }
   WriteNodes(resource.nodes, "resource", "  ", out);

@@ -51,7 +51,8 @@ struct NewMatch {
   int max_devices = 0;              ///< 0: no limit
   std::vector<NewNode> nodes = {};  ///< instead of those of the resource, if there are any
   bool is_comment = false;  ///< its lines are comments, also those of a resource without other ones
-  SourceLocation place = {};  ///< in the input, for diagnostics
+  std::vector<NewMatch> alternatives = {};  ///< to use instead; comments behind it
+  SourceLocation place = {};                ///< in the input, for diagnostics
 };
 
 struct NewMount {

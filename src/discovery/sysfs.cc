@@ -191,18 +191,22 @@ Result<std::string> Sysfs::Attribute(const std::string& syspath, std::string_vie
   if (!IsShortestPath(path)) {
     return Fail(ErrorKind::kInvalid, Printable(name) + " is not the name of an attribute");
   }
-  auto text = TextAt(path);
+  // A syspath contains no links, so it is not resolved again.
+  const bool is_in_link = name.find('/') != std::string_view::npos;
+  auto text =
+      TextIn(is_in_link ? host_.Resolve(DirectoryOf(path)) : HostNode{.path = syspath}, path);
   if (!text && text.error().kind == ErrorKind::kUnavailable) ReportError(path, text.error());
   return text;
 }
 
-Result<std::string> Sysfs::TextAt(const std::string& path) const {
-  const HostNode directory = TRY(host_.Resolve(DirectoryOf(path)));
-  auto text = host_.ReadLink(directory, BaseName(path));
+Result<std::string> Sysfs::TextIn(const Result<HostNode>& directory,
+                                  const std::string& path) const {
+  if (!directory) return Failure(directory.error());
+  auto text = host_.ReadLink(*directory, BaseName(path));
   if (text) {
     text = std::string(BaseName(*text));
   } else if (text.error().kind == ErrorKind::kInvalid) {
-    text = TRY(host_.ReadFile(directory, BaseName(path), kMaxAttribute));
+    text = TRY(host_.ReadFile(*directory, BaseName(path), kMaxAttribute));
   } else {
     return text;
   }

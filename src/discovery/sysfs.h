@@ -91,7 +91,7 @@ class Sysfs {
 
  private:
   void AddDevicesIn(const std::string& directory, SysfsPaths& found) const;
-  Result<std::string> TextAt(const std::string& path) const;
+  Result<std::string> TextIn(const Result<HostNode>& directory, const std::string& path) const;
   std::optional<DeviceNumber> NumberOf(const HostNode& directory, std::string_view subsystem) const;
   void Note(const std::string& place, const Error& error, SysfsPaths& found) const;
   void ReportError(const std::string& place, const Error& error) const;

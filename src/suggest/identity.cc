@@ -2,7 +2,8 @@
 // that it compares, so that candidates of one subsystem with the same key find the same devices.
 // The first one that no other device has is chosen. If there is none, an attribute that differs
 // between the devices of a key is added, such as the number of the interface of an adapter with
-// four ports.
+// four ports. The first candidate can be the type, and the last one the name, of a device that was
+// asked for.
 
 #include "suggest/identity.h"
 
@@ -25,16 +26,19 @@ namespace {
 struct MatchCandidate {
   NewMatch match;
   std::string key;
-  std::string why;        ///< "by its serial number"
-  std::string id;         ///< a template for the ID, to which an attribute can be appended
-  bool is_place = false;  ///< by DEVPATH; always the last candidate
+  std::string why;  ///< "by its serial number"
+  std::string id;   ///< a template for the ID, to which an attribute can be appended
+  enum class By { kType, kProperty, kPlace, kName } by = By::kProperty;  ///< kPlace: DEVPATH
 };
+using By = MatchCandidate::By;
 
 /// Attributes that stay and can distinguish devices at one place. All of one match must be of one
 /// device, so only one is added.
 constexpr std::string_view kDistinguishing[] = {
-    "bInterfaceNumber", "port_number", "dev_port", "dev_id", "port", "iomem_base", "name"};
+    "bInterfaceNumber", "port_number", "dev_port", "dev_id", "port",
+    "iomem_base",       "name",        "partition"};
 
+constexpr std::string_view kAnyId = "*:*";
 constexpr std::size_t kMaxText = 100;  ///< bytes of a text of a device in a note
 
 /// Returns whether a match can compare a text of a device, which can be anything.
@@ -114,46 +118,64 @@ std::string Description(const HostDevice& device, const Sysfs& sysfs) {
 
 class Identifier {
  public:
-  Identifier(const std::vector<HostDevice>& devices, DeviceAncestries& ancestries,
+  Identifier(const std::vector<HostDevice>& devices, bool is_shortest, DeviceAncestries& ancestries,
              const Sysfs& sysfs)
-      : devices_(devices), ancestries_(ancestries), sysfs_(sysfs) {
+      : devices_(devices), is_shortest_(is_shortest), ancestries_(ancestries), sysfs_(sysfs) {
     CountSerials();
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      candidates_.push_back(CandidatesOf(devices[i]));
+      const NewMatch base = BaseOf(devices[i]);
+      groups_.emplace_back();
+      for (const auto& [name, value] : base.udev.properties) groups_.back() += " " + value;
+      candidates_.push_back(CandidatesOf(devices[i], base));
       for (const MatchCandidate& one : candidates_.back()) {
-        with_key_[KeyIn(i, one.key)].push_back(i);
+        for (const TextPair& key : KeysOf(i, one.key)) with_key_[key].push_back(i);
       }
     }
     RefinePlaces();
   }
 
-  std::optional<NewMatch> MatchOf(std::size_t device) {
-    MatchCandidate* chosen = nullptr;
-    for (MatchCandidate& one : candidates_[device]) {
-      if (with_key_[KeyIn(device, one.key)].size() == 1) {
-        chosen = &one;
-        break;
-      }
+  std::optional<Identity> IdentityOf(std::size_t device) {
+    std::vector<MatchCandidate> candidates = candidates_[device];
+    if (candidates.empty()) return std::nullopt;
+    const auto is_only = [&](const MatchCandidate& one) {
+      return one.by != By::kName &&
+             std::ranges::all_of(KeysOf(device, one.key),
+                                 [&](const TextPair& key) { return with_key_[key].size() == 1; });
+    };
+    auto chosen = std::ranges::find_if(candidates, is_only);
+    for (auto one = candidates.begin(); one != candidates.end() && chosen == candidates.end();
+         ++one) {
+      if (one->by != By::kType && one->by != By::kName && AddAttribute(device, *one)) chosen = one;
     }
-    for (MatchCandidate& one : candidates_[device]) {
-      if (chosen == nullptr && AddAttribute(device, one)) chosen = &one;
-    }
+    if (chosen == candidates.end() && candidates.back().by == By::kName) --chosen;
+    const DeviceKind& kind = *devices_[device].kind;
     const std::string description = Description(devices_[device], sysfs_);
-    if (chosen != nullptr) {
+    if (chosen != candidates.end()) {
       chosen->match.notes = {description, Format("It is matched {}.", chosen->why)};
-      return std::move(chosen->match);
+      // All of a type are also those that other candidates find, one by one.
+      const bool is_alone = std::ranges::any_of(candidates, is_only);
+      for (auto one = candidates.begin(); one != candidates.end() && is_shortest_; ++one) {
+        if (one == chosen || one->by == By::kName || one->by == By::kPlace) continue;
+        // The PCI address is a place, too.
+        if (one->key.starts_with("ID_PATH ") && kind.subsystem != "block") continue;
+        if (!is_only(*one) && (one->by != By::kType || !is_alone)) continue;
+        one->match.notes = {one->by == By::kType ? "Or all of its type."
+                                                 : Format("Or {}.", one->why)};
+        chosen->match.alternatives.push_back(one->match);
+      }
+      return Identity{std::move(chosen->match), std::move(chosen->why)};
     }
-    MatchCandidate& shared = candidates_[device].back();
-    const std::vector<std::size_t>& alike = with_key_[KeyIn(device, shared.key)];
-    if (alike.front() != device) return std::nullopt;
-    shared.match.notes = {
-        description, Format("Nothing that stays after a restart distinguishes it from {} other "
-                            "device{}, which this finds, too.",
-                            alike.size() - 1, alike.size() == 2 ? "" : "s")};
-    shared.match.id = "";
-    shared.match.max_devices = 0;
-    shared.match.is_comment = true;
-    return std::move(shared.match);
+    NewMatch& shared = candidates.back().match;
+    const std::set<std::size_t> alike = Alike(device, candidates.back().key);
+    if (*alike.begin() != device) return std::nullopt;
+    shared.notes = {description,
+                    Format("Nothing that stays after a restart distinguishes it from {} other "
+                           "device{}, which this finds, too.",
+                           alike.size() - 1, alike.size() == 2 ? "" : "s")};
+    shared.id = "";
+    shared.max_devices = 0;
+    shared.is_comment = true;
+    return Identity{std::move(shared), ""};
   }
 
  private:
@@ -166,9 +188,28 @@ class Identifier {
     auto operator<=>(const FoundPlace&) const = default;  // NOLINT(modernize-use-nullptr): its 0
   };
 
-  /// Returns a key as one of the subsystem of a device.
+  /// Returns a key as one of a kind.
   TextPair KeyIn(std::size_t device, const std::string& key) const {
-    return {std::string(devices_[device].kind->subsystem), key};
+    return {Format("{}{}", devices_[device].kind->subsystem, groups_[device]), key};
+  }
+
+  /// Returns a key for each of the subsystems of a device.
+  std::vector<TextPair> KeysOf(std::size_t device, const std::string& key) const {
+    std::vector<TextPair> keys;
+    const auto subsystems = CompileAlternatives(devices_[device].kind->subsystem).value();
+    for (const NamePattern& one : subsystems) {
+      keys.emplace_back(one.text() + groups_[device], key);
+    }
+    return keys;
+  }
+
+  /// Returns all devices that a candidate with this key finds.
+  std::set<std::size_t> Alike(std::size_t device, const std::string& key) {
+    std::set<std::size_t> alike;
+    for (const TextPair& one : KeysOf(device, key)) {
+      alike.insert(with_key_[one].begin(), with_key_[one].end());
+    }
+    return alike;
   }
 
   /// Returns the ID as a pattern, and the serial number as it is compared: without spaces at its
@@ -181,7 +222,7 @@ class Identifier {
 
   std::string IdOf(const SysfsDevice& usb_or_pci) {
     std::string id = ancestries_.NumbersOf(usb_or_pci);
-    return id.size() == std::string_view("0403:6001").size() ? id : "*:*";
+    return id.size() == std::string_view("0403:6001").size() ? id : std::string(kAnyId);
   }
 
   void CountSerials() {
@@ -192,84 +233,159 @@ class Identifier {
     }
   }
 
+  MatchCandidate* PlaceCandidate(std::size_t device) {
+    const auto found = std::ranges::find(candidates_[device], By::kPlace, &MatchCandidate::by);
+    return found == candidates_[device].end() ? nullptr : &*found;
+  }
+
   /// Makes the candidates by place exact if their names or patterns fit other places as well.
   void RefinePlaces() {
     std::map<TextPair, std::set<std::string>> patterns;  // by the ID
     for (std::size_t i = 0; i < devices_.size(); ++i) {
-      const MatchCandidate& place = candidates_[i].back();
-      if (!place.is_place) continue;
-      patterns[KeyIn(i, place.id)].insert(place.key);
+      const MatchCandidate* place = PlaceCandidate(i);
+      if (place == nullptr) continue;
+      patterns[KeyIn(i, place->id)].insert(place->key);
       for (const DeviceAncestry& part : devices_[i].parts) {
-        places_.push_back({KeyIn(i, DevpathOf(part)), place.key});
+        places_.push_back({{part.self().subsystem + groups_[i], DevpathOf(part)}, place->key});
       }
     }
     std::ranges::sort(places_);
     for (std::size_t i = 0; i < devices_.size(); ++i) {
-      MatchCandidate& place = candidates_[i].back();
-      if (!place.is_place) continue;
-      if (patterns[KeyIn(i, place.id)].size() > 1) {
-        place.id = EscapedForTemplate(TextOfPlace(place.key));
-        place.match.id = place.id;
+      MatchCandidate* place = PlaceCandidate(i);
+      if (place == nullptr) continue;
+      if (patterns[KeyIn(i, place->id)].size() > 1) {
+        place->id = EscapedForTemplate(TextOfPlace(place->key));
+        place->match.id = place->id;
       }
-      if (FindsOtherPlace(KeyIn(i, place.key))) {
-        place.match.udev.properties.back().second = WithDigits(place.key);
-      }
+      if (!FindsOtherPlace(i, place->key, place->key, true)) continue;
+      std::string& pattern = place->match.udev.properties.back().second;
+      pattern = WithDigits(place->key);
+      if (!FindsOtherPlace(i, place->key, pattern, false)) continue;
+      std::erase_if(candidates_[i], [](const auto& one) { return one.by == By::kPlace; });
     }
   }
 
   /// Returns whether the pattern of a place matches the DEVPATH of a device at another one, because
-  /// * matches a / as well. Compares a limited number of devices; true if there are more.
-  bool FindsOtherPlace(const TextPair& place) const {
+  /// * matches a / as well. Compares a limited number of devices; `if_many` if there are more.
+  bool FindsOtherPlace(std::size_t device, const std::string& place, const std::string& pattern,
+                       bool if_many) const {
     constexpr std::ptrdiff_t kMaxCompared = 200;
-    const auto& [subsystem, pattern] = place;
-    const TextPair start = {subsystem, pattern.substr(0, pattern.find_first_of("*\\"))};
-    const NamePattern compiled = NamePattern::Compile(pattern).value();
-    auto one = std::ranges::lower_bound(places_, start, {}, &FoundPlace::devpath);
-    for (std::ptrdiff_t compared = 0; one != places_.end(); ++one, ++compared) {
-      const auto& [of, devpath] = one->devpath;
-      if (of != subsystem || !devpath.starts_with(start.second)) return false;
-      if (compared == kMaxCompared) return true;
-      if (one->key != pattern && compiled.Matches(devpath)) return true;
+    const auto compiled = CompileAlternatives(pattern);
+    if (!compiled) return true;
+    for (const TextPair& start : KeysOf(device, place.substr(0, place.find_first_of("*[\\")))) {
+      auto one = std::ranges::lower_bound(places_, start, {}, &FoundPlace::devpath);
+      for (std::ptrdiff_t compared = 0; one != places_.end(); ++one, ++compared) {
+        const auto& [of, devpath] = one->devpath;
+        if (of != start.first || !devpath.starts_with(start.second)) break;
+        if (compared == kMaxCompared) return if_many;
+        if (one->key != place && MatchesAny(*compiled, devpath)) return true;
+      }
     }
     return false;
   }
 
-  std::vector<MatchCandidate> CandidatesOf(const HostDevice& device) {
+  /// Returns what all candidates of a device compare.
+  static NewMatch BaseOf(const HostDevice& device) {
     const KindTraits& traits = device.kind->traits;
     NewMatch base;
-    if (device.kind->subsystem == "pci") {
-      base.udev.driver = traits.driver;
-    } else {
+    base.udev.driver = traits.driver;
+    if (device.kind->subsystem != "pci" || traits.is_generic) {
+      base.udev.driver = "";
       base.udev.subsystem = device.kind->subsystem;
     }
     if (traits.is_attribute_compared) {
       base.udev.attributes.emplace_back(traits.attribute, traits.value);
     }
-    const bool is_disk = device.kind->resource == "disk";
-    if (is_disk) base.udev.properties.emplace_back("DEVTYPE", "disk");
+    if (!device.console.empty()) {
+      base.udev.properties.emplace_back("DEVNAME", "/dev/dri/renderD*");
+    }
+    if (device.kind->subsystem != "block") return base;
+    const std::string type = PropertyOf(device, "DEVTYPE");
+    if (!type.empty()) base.udev.properties.emplace_back("DEVTYPE", type);
+    // The boot areas of an eMMC have the serial number of its disk, and a name that stays.
+    constexpr std::string_view kMmc = "mmcblk";
+    const std::string& name = device.parts.front().self().name;
+    if (name.starts_with(kMmc)) {
+      const auto end = std::min(name.find_first_not_of("0123456789", kMmc.size()), name.size());
+      base.udev.properties.emplace_back(
+          "DEVNAME", "/dev/mmcblk{[0-9],[0-9][0-9]}" + EscapedForGlob(name.substr(end)));
+    }
+    return base;
+  }
 
+  std::vector<MatchCandidate> CandidatesOf(const HostDevice& device, NewMatch base) {
+    const KindTraits& traits = device.kind->traits;
+    const DeviceAncestry& part = device.parts.front();
     std::vector<MatchCandidate> found;
-    if (is_disk) {
+    const bool is_block = device.kind->subsystem == "block";
+    const SysfsDevice* usb = is_block ? nullptr : part.UsbDevice();
+    if (is_block) {
       // Not by USB port or PCI address: other drives can be below them.
+      for (const char* id : {"ID_PART_ENTRY_UUID", "DM_UUID", "MD_UUID"}) {
+        AddProperty(device, base, id, "by its UUID", found);
+      }
       AddProperty(device, base, "ID_SERIAL", "by its serial number", found);
-    } else if (const SysfsDevice* usb = device.parts.front().UsbDevice()) {
-      AddUsb(device, base, *usb, found);
-      return found;
-    } else if (const SysfsDevice* pci = device.parts.front().PciDevice()) {
+    } else if (usb != nullptr) {
+      if (IdOf(*usb) != kAnyId) AddUsb(device, base, *usb, found);
+    } else if (const SysfsDevice* pci = part.PciDevice()) {
       NewMatch match = base;
       match.pci = IdOf(*pci);
+      if (match.pci != kAnyId) AddType(match, match.pci, found);
       match.pci_address = EscapedForGlob(pci->name);
       found.push_back(
           {std::move(match), "pci " + pci->name, "by its PCI address", "{pci_address}"});
     }
-    AddProperty(device, base, "ID_PATH", "by its place in the machine", found);
-    const SysfsPlace place = PlaceOf(device.parts.front(), traits.is_whole);
-    base.udev.properties.emplace_back("DEVPATH", place.pattern);
-    base.group_by = GroupOf(device);
-    base.id = EscapedForTemplate(place.name);
-    base.max_devices = 1;  // the ID is that of one device
-    found.push_back({base, place.pattern, "by its place in the machine", base.id, true});
+    if (usb == nullptr) AddProperty(device, base, "ID_PATH", "by its place in the machine", found);
+    const SysfsPlace place = PlaceOf(part, traits.is_whole);
+    // As a property, the place would be left out if it has other characters.
+    if ((usb == nullptr || found.empty() || traits.is_generic) && IsPrintable(place.pattern)) {
+      NewMatch match = base;
+      match.udev.properties.emplace_back("DEVPATH", place.pattern);
+      match.group_by = GroupOf(device);
+      match.id = EscapedForTemplate(place.name);
+      match.max_devices = 1;  // the ID is that of one device
+      const std::string id = match.id;
+      found.push_back(
+          {std::move(match), place.pattern, "by its place in the machine", id, By::kPlace});
+    }
+    if (is_shortest_) AddName(device, base, found);
     return found;
+  }
+
+  void AddType(const NewMatch& match, const std::string& type,
+               std::vector<MatchCandidate>& found) const {
+    if (!is_shortest_) return;
+    found.push_back(
+        {match, "type " + type, "by its type, which no other device here has", "", By::kType});
+  }
+
+  /// Adds a candidate that compares the name: by itself if the kernel does not count such devices.
+  static void AddName(const HostDevice& device, NewMatch match,
+                      std::vector<MatchCandidate>& found) {
+    std::vector<std::string> paths;
+    for (const DeviceAncestry& part : device.parts) {
+      if (!part.self().node.empty()) paths.push_back(EscapedForGlob(part.self().node));
+    }
+    const SysfsDevice& self = device.parts.front().self();
+    const bool is_fixed = self.path.starts_with("/sys/devices/virtual/") && paths.size() == 1 &&
+                          NameWithoutNumbers(self.node) == paths.front();
+    if (!paths.empty()) {
+      match = {.paths = paths, .together = paths.size() > 1};
+      if (match.together) match.id = device.kind->resource;
+    } else if (self.subsystem == "net") {
+      match.udev.properties.emplace_back("INTERFACE", EscapedForGlob(self.name));
+    } else {
+      match.udev.properties.emplace_back("DEVPATH",
+                                         EscapedForGlob(DevpathOf(device.parts.front())));
+    }
+    if (is_fixed) {
+      found = {{std::move(match), "name " + self.node, "by its name, which stays", ""}};
+    } else {
+      found.push_back({std::move(match), "name",
+                       "by its name, because nothing that stays after a restart distinguishes it "
+                       "from others: check the name after each restart",
+                       "", By::kName});
+    }
   }
 
   /// Returns the variable that the parts of a device have in common, and no other device.
@@ -294,6 +410,7 @@ class Identifier {
     const KindTraits& traits = device.kind->traits;
     const auto [usb_id, serial] = IdAndSerial(usb);
     match.usb = {traits.changes_id ? std::string(traits.ids) : usb_id};
+    AddType(match, match.usb.front(), found);
     std::string_view why_not;
     if (serial.empty()) {
       why_not = "it has no serial number";
@@ -310,9 +427,9 @@ class Identifier {
     }
     match.usb_port = EscapedForGlob(usb.name);
     match.id = "{usb_port}";
+    const std::string because = is_shortest_ ? "" : Format(", because {}", why_not);
     found.push_back({std::move(match), "port " + usb.name,
-                     Format("by its USB port, because {}: keep it plugged in there", why_not),
-                     "{usb_port}"});
+                     Format("by its USB port{}: keep it plugged in there", because), "{usb_port}"});
   }
 
   /// Adds an attribute that distinguishes the device from the others with the key of its candidate.
@@ -321,7 +438,7 @@ class Identifier {
     const TextPair key = KeyIn(device, candidate.key);
     auto known = attributes_.find(key);
     if (known == attributes_.end()) {
-      known = attributes_.emplace(key, DistinguishingAttribute(with_key_[key])).first;
+      known = attributes_.emplace(key, DistinguishingAttribute(Alike(device, candidate.key))).first;
     }
     NewMatch& match = candidate.match;
     if (known->second.empty() || !SelectSingleParts(devices_[device], match)) return false;
@@ -349,7 +466,7 @@ class Identifier {
     return true;
   }
 
-  std::string_view DistinguishingAttribute(const std::vector<std::size_t>& devices) const {
+  std::string_view DistinguishingAttribute(const std::set<std::size_t>& devices) const {
     for (const std::string_view attribute : kDistinguishing) {
       std::set<std::string> values;
       for (const std::size_t device : devices) {
@@ -362,9 +479,11 @@ class Identifier {
   }
 
   const std::vector<HostDevice>& devices_;
+  const bool is_shortest_;
   DeviceAncestries& ancestries_;
   const Sysfs& sysfs_;
   std::map<TextPair, int> serials_;  ///< how many USB devices have an ID and serial number
+  std::vector<std::string> groups_;  ///< what all candidates of a device compare
   std::vector<std::vector<MatchCandidate>> candidates_;    ///< of each device; never empty
   std::vector<FoundPlace> places_;                         ///< sorted
   std::map<TextPair, std::vector<std::size_t>> with_key_;  ///< devices, by subsystem and key
@@ -373,12 +492,13 @@ class Identifier {
 
 }  // namespace
 
-std::vector<std::optional<NewMatch>> Identify(const std::vector<HostDevice>& devices,
+std::vector<std::optional<Identity>> Identify(const std::vector<HostDevice>& devices,
+                                              const IdentityRequest& request,
                                               DeviceAncestries& ancestries, const Sysfs& sysfs) {
-  Identifier identifier(devices, ancestries, sysfs);
-  std::vector<std::optional<NewMatch>> matches;
-  for (std::size_t i = 0; i < devices.size(); ++i) matches.push_back(identifier.MatchOf(i));
-  return matches;
+  Identifier identifier(devices, request.is_shortest, ancestries, sysfs);
+  std::vector<std::optional<Identity>> identities;
+  for (const std::size_t i : request.devices) identities.push_back(identifier.IdentityOf(i));
+  return identities;
 }
 
 }  // namespace patchbay

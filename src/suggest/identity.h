@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "config/toml_writer.h"
@@ -13,18 +14,34 @@ namespace patchbay {
 /// A device of the host: parts in sysfs that belong together, in the order of their names.
 struct HostDevice {
   const DeviceKind* kind = nullptr;
-  std::vector<DeviceAncestry> parts = {};  ///< never empty
+  std::vector<DeviceAncestry> parts = {};    ///< never empty
+  std::vector<DeviceAncestry> console = {};  ///< card nodes of a GPU, which a match leaves out
 };
 
-/// Returns for each device a match that finds this device and no other one, with notes that
-/// describe it and why it is matched this way. A match compares what stays over restarts and when
-/// devices are found in another order: the serial number of a USB device that no other one has, its
-/// port, the PCI address, the serial number of a disk, ID_PATH of udev, or the place in sysfs
-/// without the numbers that the kernel gives. The same holds for its device ID.
+/// A match for a device.
+struct Identity {
+  NewMatch match;   ///< with a note that describes the device
+  std::string why;  ///< "by its serial number"; "" if it finds other devices, too
+};
+
+/// The scope of Identify.
+struct IdentityRequest {
+  std::vector<std::size_t> devices;  ///< indexes
+  bool is_shortest = false;          ///< selects by type if no other device has it, or by name
+};
+
+/// Returns for each of these devices a match that finds this device and no other one. A match
+/// compares what stays over restarts and when devices are found in another order: the serial number
+/// of a USB device that no other one has, its port, the PCI address, the serial number of a disk,
+/// ID_PATH of udev, or the place in sysfs without the numbers that the kernel gives. The same holds
+/// for its device ID.
 ///
-/// Of devices that are equal in all of this, the first has a match for all, which is a
-/// comment, and the others have none. `ancestries` and `sysfs` are those of the parts. May block.
-std::vector<std::optional<NewMatch>> Identify(const std::vector<HostDevice>& devices,
+/// Of devices that are equal in all of this, the first has a match for all, which is a comment, and
+/// the others have none. With `is_shortest`, they are matched by name, and all matches have those
+/// that can replace them as alternatives. `ancestries` and `sysfs` are those of the parts. May
+/// block.
+std::vector<std::optional<Identity>> Identify(const std::vector<HostDevice>& devices,
+                                              const IdentityRequest& request,
                                               DeviceAncestries& ancestries, const Sysfs& sysfs);
 
 }  // namespace patchbay

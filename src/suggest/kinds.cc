@@ -1,6 +1,7 @@
 #include "suggest/kinds.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "model/glob.h"
@@ -47,6 +48,8 @@ constexpr DeviceKind kKinds[] = {
              "2500:0002,2500:0020,2500:0022,2cf0:5246,2cf0:5250}"}},
     {"dvb", "DVB adapter", "dvb", "*", {.is_whole = true}},
     {"cec", "HDMI-CEC adapter", "cec", "cec[0-9]*"},
+    {"fpga", "FPGA", "{fpga,qdma,xdma,xrt_user}", "*", {.is_whole = true}},
+    {"fpga", "FPGA", "platform", "dfl-{fme,port}.[0-9]*", {.is_whole = true}},
     {"rdma",
      "RDMA device",
      "infiniband_verbs",
@@ -77,6 +80,7 @@ constexpr DeviceKind kKinds[] = {
 };
 
 constexpr std::string_view kIsConsole = "it is the console of this machine";
+constexpr std::string_view kCanErase = "a container can erase it";
 constexpr std::string_view kIsTypedOn = "a container sees everything that is typed on it";
 
 /// Devices of a resource that are dangerous, all or those with an attribute.
@@ -91,7 +95,14 @@ constexpr Danger kDangers[] = {
     {"hid", kIsTypedOn, "bInterfaceProtocol", "1"},
     {"hid", kIsTypedOn, "bInterfaceProtocol", "01"},
     {"input", kIsTypedOn},
-    {"disk", "a container can erase it"},
+    {"disk", kCanErase},
+    {"block", kCanErase},
+    {"bsg", kCanErase},
+    {"mtd", kCanErase},
+    {"nvme", kCanErase},
+    {"nvme-generic", kCanErase},
+    {"scsi-generic", kCanErase},
+    {"watchdog", "a container can restart this machine with it"},
 };
 
 constexpr SharedKind kSharedNodes[] = {
@@ -102,6 +113,21 @@ constexpr SharedKind kSharedNodes[] = {
     {"vchiq", "the video core of a Raspberry Pi", "/dev/{vchiq,vcsm-cma}"},
     {"rockchip-media", "the video codecs of Rockchip", "/dev/{mpp_service,rga,dma_heap/*}"},
     {"mem", "the memory of this machine", "/dev/mem", "a container can read and change all of it"},
+};
+
+const NumberedKind kNumberedNodes[] = {
+    {"nvidia",
+     "NVIDIA GPUs",
+     "/dev/nvidia[0-9]*",
+     R"(/dev/nvidia(?P<gpu>\d+))",
+     "gpu{gpu}",
+     "",
+     {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"},
+     {"NVIDIA_VISIBLE_DEVICES", "{gpu}"}},
+    {"fpga", "FPGAs", "/dev/xdma[0-9]*", R"(/dev/xdma(?P<card>\d+)_.*)", "xdma{card}", "card"},
+    {"fpga", "FPGAs", "/dev/dfl-fme.[0-9]*", R"(/dev/dfl-fme\.(?P<card>\d+))", "dfl-fme.{card}"},
+    {"fpga", "FPGAs", "/dev/dfl-port.[0-9]*", R"(/dev/dfl-port\.(?P<card>\d+))", "dfl-port.{card}"},
+    {"fpga", "FPGAs", "/dev/fpga[0-9]*", R"(/dev/fpga(?P<card>\d+))", "fpga{card}"},
 };
 
 /// The patterns of a kind, compiled once.
@@ -173,6 +199,17 @@ std::string_view DangerOf(const DeviceKind& kind, const DeviceAncestry& device,
   return "";
 }
 
+bool IsVirtualMedium(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs) {
+  const bool is_usb_disk = kind.resource == "disk" && device.UsbDevice() != nullptr;
+  if (kind.resource != "optical" && !is_usb_disk) return false;
+  static const auto makers = Compiled("{*[Vv]irtual*,*VIRTUAL*,AMI*,American Megatrends*,iDRAC*}");
+  return std::ranges::any_of(
+      std::array{"vendor", "model", "manufacturer", "product"},
+      [&](const char* name) { return HasAttribute(device, name, makers, sysfs); });
+}
+
 std::span<const SharedKind> SharedNodeKinds() { return kSharedNodes; }
+
+std::span<const NumberedKind> NumberedNodeKinds() { return kNumberedNodes; }
 
 }  // namespace patchbay

@@ -3,6 +3,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "discovery/device_ancestry.h"
 
@@ -18,6 +20,7 @@ struct KindTraits {
   bool changes_id = false;             ///< a device has each of the IDs in turn
   std::string_view driver = "";        ///< of the nearest parent with one, a pattern with braces
   std::string_view also = "";          ///< a node that its users need in addition
+  bool is_generic = false;             ///< made for a device that the table does not have
 };
 
 /// A kind of device that containers use.
@@ -41,6 +44,9 @@ const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestr
 /// Returns why an administrator should decide whether pods get the device; "" if it is harmless.
 std::string_view DangerOf(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs);
 
+/// Returns whether a device is for the virtual media of a BMC or hypervisor, which are temporary.
+bool IsVirtualMedium(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs);
+
 /// Nodes with names that stay, which containers can share.
 struct SharedKind {
   std::string_view resource, what;
@@ -48,5 +54,16 @@ struct SharedKind {
   std::string_view danger = "";
 };
 std::span<const SharedKind> SharedNodeKinds();
+
+/// Cards whose nodes are not in sysfs, so that only their numbers distinguish them.
+struct NumberedKind {
+  std::string_view resource, what;
+  std::string_view paths;  ///< a glob
+  std::string_view regex;  ///< with one group of digits
+  std::string_view id, group_by = "";
+  std::vector<std::string_view> also = {};  ///< nodes that all cards share
+  std::pair<std::string_view, std::string_view> env = {};
+};
+std::span<const NumberedKind> NumberedNodeKinds();
 
 }  // namespace patchbay

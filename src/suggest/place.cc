@@ -36,9 +36,13 @@ SysfsPlace PlaceOf(const DeviceAncestry& device, bool is_whole) {
       place.name = one.name;
       continue;
     }
-    // Disks have letters, and anyone can rename a network interface.
-    const bool has_other_name = one.subsystem == "net" || one.subsystem == "block";
-    const std::string name = has_other_name ? "*" : NameWithoutNumbers(one.name);
+    std::string name = NameWithoutNumbers(one.name);
+    // Anyone can rename a network interface, and disks have letters.
+    if (one.subsystem == "net") name = "*";
+    const std::string prefix = one.name.substr(0, one.name.find('d') + 1);  // of sda, vda
+    if (one.subsystem == "block" && !prefix.empty() && !std::ranges::any_of(prefix, IsDigit)) {
+      name = prefix + "[a-z]*";
+    }
     place.pattern += name;
     std::string stays = TextOfPlace(name);
     stays.erase(0, stays.find_first_not_of(".:-"));
@@ -84,7 +88,7 @@ std::string WithDigits(std::string_view pattern) {
   std::string exact;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const char before = i == 0 ? '/' : pattern[i - 1];
-    const bool is_name = before == '/' && i + 1 == pattern.size();
+    const bool is_name = (before == '/' || before == ']') && i + 1 == pattern.size();
     if (pattern[i] == '*' && before != '\\' && !is_name) {
       exact += "{[0-9],[0-9][0-9],[0-9][0-9][0-9]}";
     } else {

@@ -25,7 +25,7 @@ std::string NameWithoutNumbers(std::string_view name);
 std::string TextOfPlace(std::string_view pattern);
 
 /// Returns the pattern of a place with numbers of up to three digits for each *, which matches any
-/// text. A * for a whole name stays. Pure.
+/// text. A * for a whole name, or behind a letter of a disk, stays. Pure.
 std::string WithDigits(std::string_view pattern);
 
 }  // namespace patchbay

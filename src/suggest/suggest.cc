@@ -1,23 +1,32 @@
+// First, all devices of the kinds of the table are found. Devices that a word names and no kind
+// recognizes get a kind of their own, together with the others of their subsystem, from which a
+// match has to distinguish them. Only then a match is made for each device that is listed.
+
 #include "suggest/suggest.h"
 
 #include <algorithm>
-#include <map>
+#include <deque>
+#include <set>
 #include <utility>
-#include <vector>
 
+#include "base/ascii.h"
 #include "base/format.h"
-#include "config/toml_writer.h"
+#include "base/path.h"
+#include "discovery/block_devices.h"
+#include "discovery/default_routes.h"
 #include "discovery/disk_use.h"
+#include "discovery/named_devices.h"
 #include "model/glob.h"
-#include "suggest/default_routes.h"
 #include "suggest/identity.h"
 #include "suggest/kinds.h"
+#include "suggest/place.h"
 
 namespace patchbay {
 namespace {
 
 constexpr std::string_view kDomain = "example.com/";
 constexpr std::size_t kMaxMatches = 100;  ///< of a resource; limits the text, not the time
+constexpr std::size_t kMaxNodes = 100;    ///< in the list of a device
 constexpr int kSharedReplicas = 20;
 
 /// Returns a text that only the parts of one device of a kind have in common: the directory in
@@ -48,119 +57,404 @@ bool IsUsable(const DeviceAncestry& device) {
   return has_bus && type != "wlan";
 }
 
-/// Returns the devices of a host, ordered by kind and place.
-std::vector<HostDevice> DevicesOf(DeviceAncestries& ancestries, const Sysfs& sysfs) {
-  std::map<std::pair<const DeviceKind*, std::string>, HostDevice> devices;
-  const auto is_known = [](std::string_view name) { return IsSubsystemOfKind(std::string(name)); };
-  for (const std::string& path : sysfs.Devices(is_known).paths) {
-    const auto device = ancestries.Of(path);
-    if (!device || !IsUsable(*device)) continue;
-    const DeviceKind* kind = KindOf(*device, ancestries, sysfs);
-    if (kind == nullptr) continue;
-    HostDevice& whole = devices[{kind, WholeOf(*kind, *device, sysfs)}];
-    whole.kind = kind;
-    whole.parts.push_back(*device);
-  }
-  std::vector<HostDevice> list;
-  list.reserve(devices.size());
-  for (auto& [key, device] : devices) list.push_back(std::move(device));
-  return list;
-}
-
-/// Returns whether the host uses a disk, or may use it.
-bool IsUsed(const SysfsDevice& disk, DiskUse& uses) {
-  if (!disk.number) return true;
-  const auto use = uses.Of(
-      {disk.node, disk.node, disk.number->type, disk.number->major, disk.number->minor, {}});
-  return !use || !use->empty();
-}
-
-/// Returns those of the alternatives of a glob that match a node. Only the last component of each
-/// can have wildcards.
-std::vector<std::string> ExistingNodes(const HostRoot& host, std::string_view glob) {
-  std::vector<std::string> existing;
+/// Returns the paths that match an alternative of a glob, and in `existing` these alternatives, in
+/// which only the last component can have wildcards.
+std::vector<std::string> NodesAt(const HostRoot& host, std::string_view glob,
+                                 std::vector<std::string>* existing = nullptr) {
+  std::vector<std::string> nodes;
   const Glob compiled = Glob::Compile(glob).value();
   for (const Glob::Components& path : compiled.alternatives()) {
     std::string directory;
     for (std::size_t i = 0; i + 1 < path.size(); ++i) directory += "/" + path[i].name.text();
     const NamePattern& name = path.back().name;
     const auto found = host.List(directory, [&](const auto& entry) { return name.Matches(entry); });
-    if (found && !found->empty()) existing.push_back(directory + "/" + name.text());
+    if (!found || found->empty()) continue;
+    if (existing != nullptr) existing->push_back(directory + "/" + name.text());
+    for (const HostEntry& entry : *found) nodes.push_back(directory + "/" + entry.name);
   }
-  return existing;
+  std::ranges::sort(nodes);
+  return nodes;
 }
 
-NewResource ResourceNamed(std::string_view name) {
-  return {.name = std::string(kDomain).append(name), .nodes = {NewNode{}}};
+/// Returns a text as a part of the name of a resource.
+std::string NameFrom(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    if (IsAlnum(c)) {
+      name.push_back(ToLower(c));
+    } else if (!name.empty() && name.back() != '-') {
+      name.push_back('-');
+    }
+  }
+  name.resize(std::min(name.find_last_not_of('-') + 1, std::size_t{40}));
+  return name.empty() ? "device" : name;
 }
 
-/// Makes a comment of the match, with the reason.
-void Withhold(std::string_view danger, NewMatch& match) {
-  if (danger.empty()) return;
-  match.is_comment = true;
-  match.notes.push_back(Format("It is a comment because {}.", danger));
+/// Returns the first number in the name of a node.
+std::string NumberIn(std::string_view node) {
+  const std::string_view name = BaseName(node);
+  const auto start = std::min(name.find_first_of("0123456789"), name.size());
+  return std::string(name.substr(start, name.find_first_not_of("0123456789", start) - start));
 }
 
-void AddSharedResources(const HostRoot& host, std::vector<NewResource>& resources) {
-  for (const SharedKind& nodes : SharedNodeKinds()) {
+Suggestion SuggestionOf(std::string_view kind, NewMatch match, std::string identity) {
+  Suggestion made{.kind = std::string(kind), .identity = std::move(identity)};
+  made.entry.name = std::string(kDomain).append(kind);
+  made.entry.nodes = {NewNode{}};
+  made.entry.matches = {std::move(match)};
+  return made;
+}
+
+class Suggester {
+ public:
+  Suggester(const HostRoot& host, const SuggestRequest& request)
+      : request_(request),
+        host_(host),
+        sysfs_(host),
+        ancestries_(sysfs_),
+        routes_(host),
+        uses_(sysfs_) {}
+
+  Suggestions Run() {
+    FindKnown();
+    std::vector<std::size_t> listed;
+    if (request_.devices.empty()) {
+      result_.notes.front().insert(0, "The devices of this host. ");
+      listed = DevicesToOffer();
+    } else {
+      for (const std::string& word : request_.devices) Ask(word);
+      listed.assign(asked_.begin(), asked_.end());
+    }
+    const auto identities =
+        Identify(devices_, {listed, !request_.devices.empty()}, ancestries_, sysfs_);
+    std::vector<Suggestion> shared = std::exchange(result_.list, {});
+    for (std::size_t i = 0; i < listed.size(); ++i) {
+      if (identities[i]) AddDevice(devices_[listed[i]], *identities[i]);
+    }
+    for (Suggestion& one : shared) result_.list.push_back(std::move(one));
+    if (request_.devices.empty()) {
+      for (const SharedKind& kind : SharedNodeKinds()) AddShared(kind, "");
+      for (const NumberedKind& kind : NumberedNodeKinds()) AddNumbered(kind, "");
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// A kind for a subsystem that the table does not have, with its texts.
+  struct GenericKind {
+    std::string resource, what, subsystem;
+    DeviceKind kind = {};
+  };
+
+  std::size_t Add(HostDevice device) {
+    for (const auto* parts : {&device.parts, &device.console}) {
+      for (const DeviceAncestry& part : *parts) index_[part.self().path] = devices_.size();
+    }
+    devices_.push_back(std::move(device));
+    return devices_.size() - 1;
+  }
+
+  /// Finds the devices of the host, ordered by kind and place.
+  void FindKnown() {
+    std::map<std::pair<const DeviceKind*, std::string>, HostDevice> found;
+    const SysfsPaths paths =
+        sysfs_.Devices([](std::string_view name) { return IsSubsystemOfKind(std::string(name)); });
+    for (const std::string& path : paths.paths) {
+      const auto device = ancestries_.Of(path);
+      if (!device || !IsUsable(*device)) continue;
+      const DeviceKind* kind = KindOf(*device, ancestries_, sysfs_);
+      if (kind == nullptr) continue;
+      HostDevice& whole = found[{kind, WholeOf(*kind, *device, sysfs_)}];
+      whole.kind = kind;
+      whole.parts.push_back(*device);
+    }
+    for (auto& [key, device] : found) {
+      if (device.kind->resource == "gpu") SplitConsole(device);
+      Add(std::move(device));
+    }
+    if (!paths.errors.empty()) result_.notes.push_back(paths.errors.front().message + ".");
+    if (!sysfs_.properties().HasDatabase()) {
+      result_.notes.emplace_back(
+          "There is no udev database, so serial numbers of disks and places of devices are not "
+          "known: mount the host's /run/udev.");
+    }
+  }
+
+  /// Separates the card nodes of a GPU, of which only these are the console, from its render nodes.
+  void SplitConsole(HostDevice& gpu) {
+    if (DangerOf(*gpu.kind, gpu.parts.front(), sysfs_).empty()) return;
+    const auto is_render = [](const DeviceAncestry& part) {
+      return part.self().name.starts_with("renderD");
+    };
+    const auto cards = std::stable_partition(gpu.parts.begin(), gpu.parts.end(), is_render);
+    if (cards == gpu.parts.begin()) return;
+    gpu.console.assign(cards, gpu.parts.end());
+    gpu.parts.erase(cards, gpu.parts.end());
+  }
+
+  std::string ResourceWith(const NodeKey& key) const {
+    const auto found = request_.served.find(key);
+    return found == request_.served.end() ? "" : found->second;
+  }
+
+  std::string ResourceWith(const std::string& node) const {
+    const auto file = host_.Resolve(node);
+    if (!file) return "";
+    return ResourceWith(KeyOf({node, file->path, file->type, file->major, file->minor}));
+  }
+
+  std::string ResourceWith(const HostDevice& device) const {
+    for (const DeviceAncestry& part : device.parts) {
+      const SysfsDevice& self = part.self();
+      NodeKey key{0, self.subsystem == "net" ? "/sys/class/net/" + self.name : self.path};
+      if (self.number) {
+        key = KeyOf({"", "", self.number->type, self.number->major, self.number->minor});
+      }
+      if (std::string resource = ResourceWith(key); !resource.empty()) return resource;
+    }
+    return "";
+  }
+
+  /// Returns why the host needs a block device, or may need it; "" if it does not.
+  std::string UseOf(const SysfsDevice& block) {
+    if (block.subsystem != "block") return "";
+    if (!block.number) return "the host may use it";
+    const auto use = uses_.Of(
+        {block.node, block.node, block.number->type, block.number->major, block.number->minor});
+    if (!use) return "the host may use it";
+    if (!use->empty()) return *use;
+    std::vector<SysfsDevice> areas =
+        PartitionsOf(sysfs_, block).value_or(std::vector<SysfsDevice>());
+    areas.push_back(block);
+    const bool is_member = std::ranges::any_of(areas, [](const SysfsDevice& area) {
+      const auto type = area.properties.find("ID_FS_TYPE");
+      return type != area.properties.end() && type->second.ends_with("_member");
+    });
+    return is_member ? "it has a part of an array or a volume" : "";
+  }
+
+  std::vector<std::size_t> DevicesToOffer() {
+    std::vector<std::size_t> offered;
+    std::map<std::string_view, std::size_t> counts;
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      const DeviceKind& kind = *devices_[i].kind;
+      const DeviceAncestry& part = devices_[i].parts.front();
+      if (const std::string resource = ResourceWith(devices_[i]); !resource.empty()) {
+        ++result_.served[resource];
+      } else if (IsVirtualMedium(kind, part, sysfs_)) {
+        continue;
+      } else if (kind.resource == "disk" && !UseOf(part.self()).empty()) {
+        ++result_.used_disks;
+      } else if (++counts[kind.resource] > kMaxMatches) {
+        ++result_.left_out[std::string(kind.resource)];
+      } else {
+        offered.push_back(i);
+      }
+    }
+    return offered;
+  }
+
+  void AddDevice(const HostDevice& device, Identity identity) {
+    const DeviceKind& kind = *device.kind;
+    const SysfsDevice& self = device.parts.front().self();
+    Suggestion made = SuggestionOf(kind.resource, std::move(identity.match), identity.why);
+    if (!kind.traits.also.empty()) {
+      made.entry.nodes.push_back({.host_path = std::string(kind.traits.also), .optional = true});
+    }
+    if (self.properties.contains("INTERFACE")) made.entry.env = {{"INTERFACES", "{INTERFACE}"}};
+    for (const DeviceAncestry& part : device.parts) {
+      if (made.devices.size() == kMaxNodes) break;
+      made.devices.push_back(part.self().node.empty() ? part.self().name : part.self().node);
+    }
+    made.served_by = ResourceWith(device);
+    if (kind.resource == "nic") {
+      made.danger = routes_.DangerOf(self);
+    } else if (made.danger = UseOf(self); made.danger.empty() && device.console.empty()) {
+      made.danger = DangerOf(kind, device.parts.front(), sysfs_);
+    }
+    if (!device.console.empty()) {
+      NewMatch& match = made.entry.matches.front();
+      NewMatch& whole = match.alternatives.emplace_back(match);
+      whole.alternatives.clear();
+      std::erase_if(whole.udev.properties, [](const auto& one) { return one.first == "DEVNAME"; });
+      whole.notes = {"Or with its card node: it is the console of this machine."};
+    }
+    Finish(std::move(made));
+  }
+
+  /// Adds a suggestion, as a comment if it is dangerous or served.
+  void Finish(Suggestion made) {
+    NewMatch& match = made.entry.matches.front();
+    std::string why = made.danger;
+    if (!made.served_by.empty()) why = Format("{} already serves it", made.served_by);
+    if (!why.empty()) {
+      match.is_comment = true;
+      match.notes.push_back(Format("It is a comment because {}.", why));
+    }
+    result_.list.push_back(std::move(made));
+  }
+
+  /// Adds the nodes of a kind that exist, or the one that is asked for.
+  void AddShared(const SharedKind& kind, const std::string& asked) {
     NewMatch match;
-    match.paths = ExistingNodes(host, nodes.paths);
-    if (match.paths.empty()) continue;
-    NewResource resource = ResourceNamed(nodes.resource);
-    resource.replicas = kSharedReplicas;
-    match.notes = {Format("For {}.", nodes.what)};
+    std::vector<std::string> nodes = NodesAt(host_, kind.paths, &match.paths);
+    if (!asked.empty()) nodes = match.paths = {asked};
+    if (nodes.empty()) return;
+    match.notes = {Format("For {}.", kind.what)};
     match.together = match.paths.size() > 1 || match.paths.front().ends_with('*');
-    if (match.together) match.id = nodes.resource;
-    Withhold(nodes.danger, match);
-    resource.matches.push_back(std::move(match));
-    resources.push_back(std::move(resource));
+    if (match.together) match.id = kind.resource;
+    Suggestion made = SuggestionOf(kind.resource, std::move(match), "by its name, which stays");
+    made.entry.replicas = kSharedReplicas;
+    made.danger = kind.danger;
+    AddNodes(std::move(made), std::move(nodes));
   }
-}
+
+  /// Adds the cards of a kind that are not in sysfs, or the one with the node that is asked for.
+  void AddNumbered(const NumberedKind& kind, const std::string& asked) {
+    std::vector<std::string> nodes = NodesAt(host_, kind.paths);
+    std::erase_if(nodes, [&](const std::string& node) {
+      const auto file = host_.Resolve(node);
+      return !file || sysfs_.OfNode(file->type, file->major, file->minor);
+    });
+    NewMatch all{.regex = std::string(kind.regex),
+                 .group_by = std::string(kind.group_by),
+                 .id = std::string(kind.id)};
+    NewMatch match = all;
+    if (const std::string number = NumberIn(asked); !asked.empty()) {
+      const auto is_other = [&](const auto& node) { return NumberIn(node) != number; };
+      match.regex.replace(match.regex.find("\\d+"), 3, number);
+      all.notes = {"Or all of its type."};
+      if (std::erase_if(nodes, is_other) > 0) match.alternatives = {all};
+    }
+    if (nodes.empty()) return;
+    const std::string why = "by number, which stays while the same cards are in the same slots";
+    match.notes = {Format("{} ({})", kind.what, nodes.front()), Format("Matched {}.", why)};
+    Suggestion made = SuggestionOf(kind.resource, std::move(match), why);
+    for (const std::string_view also : kind.also) {
+      made.entry.nodes.push_back(
+          {.host_path = std::string(also), .optional = also != kind.also.front()});
+    }
+    if (!kind.env.first.empty())
+      made.entry.env = {{std::string(kind.env.first), std::string(kind.env.second)}};
+    AddNodes(std::move(made), std::move(nodes));
+  }
+
+  void AddNodes(Suggestion made, std::vector<std::string> nodes) {
+    for (const std::string& node : nodes) {
+      if (made.served_by.empty()) made.served_by = ResourceWith(node);
+    }
+    if (request_.devices.empty() && !made.served_by.empty()) {
+      ++result_.served[made.served_by];
+      return;
+    }
+    nodes.resize(std::min(nodes.size(), kMaxNodes));
+    made.devices = std::move(nodes);
+    Finish(std::move(made));
+  }
+
+  void Ask(const std::string& word) {
+    const WordTarget named = FindNamed(word, request_.directory, ancestries_, sysfs_);
+    std::string why_none = named.why_none;
+    if (!named.node.empty() && !asked_nodes_.insert(named.node).second) return;
+    const auto matches = [&](const auto& kind) {
+      return !named.node.empty() && Glob::Compile(kind.paths).value().Matches(named.node);
+    };
+    const auto shared = std::ranges::find_if(SharedNodeKinds(), matches);
+    const auto numbered = std::ranges::find_if(NumberedNodeKinds(), matches);
+    if (shared != SharedNodeKinds().end()) {
+      AddShared(*shared, named.node);
+    } else if (!named.syspaths.empty()) {
+      for (const std::string& path : named.syspaths) {
+        why_none = AskDevice(path, named.node.empty());
+      }
+    } else if (numbered != NumberedNodeKinds().end()) {
+      AddNumbered(*numbered, named.node);
+    } else if (!named.node.empty()) {
+      const std::string why =
+          "by its name, because /sys does not have it: check it after a restart";
+      NewMatch match{.notes = {Format("device ({})", named.node), Format("It is matched {}.", why)},
+                     .paths = {EscapedForGlob(named.node)}};
+      const std::string kind = NameFrom(TextOfPlace(NameWithoutNumbers(BaseName(named.node))));
+      AddNodes(SuggestionOf(kind, std::move(match), why), {named.node});
+    }
+    if (why_none.empty()) return;
+    result_.unknown.push_back({word, why_none, SimilarNames(word, ancestries_, sysfs_)});
+  }
+
+  /// Asks for the devices that a device of sysfs is a part of, or that have parts below it. Returns
+  /// why there are none.
+  std::string AskDevice(const std::string& path, bool with_parts) {
+    const auto device = ancestries_.Of(path);
+    if (!device) return "it was removed";
+    std::vector<DeviceAncestry> parts = {*device};
+    if (with_parts && !index_.contains(path)) parts = PartsOf(*device, ancestries_, sysfs_);
+    bool is_known = false;
+    for (const DeviceAncestry& part : parts) {
+      const auto known = index_.find(part.self().path);
+      if (known == index_.end()) continue;
+      is_known = true;
+      asked_.insert(known->second);
+      HostDevice& whole = devices_[known->second];
+      const auto is_it = [&](const DeviceAncestry& one) { return one.self().path == path; };
+      if (std::ranges::none_of(whole.console, is_it)) continue;
+      whole.parts.insert(whole.parts.begin(), whole.console.begin(), whole.console.end());
+      whole.console.clear();
+    }
+    if (is_known) return "";
+    std::map<std::string, HostDevice> groups;  // by subsystem
+    for (DeviceAncestry& part : parts) groups[part.self().subsystem].parts.push_back(part);
+    if (groups.size() > 1) groups.erase("usb");
+    if (groups.empty()) groups[device->self().subsystem].parts = {*device};
+    if (groups.contains("")) return "it has no subsystem in /sys";
+    for (auto& [subsystem, group] : groups) {
+      const bool has_node = !group.parts.front().self().node.empty();
+      group.kind = &KindFor(subsystem, group.parts.size() > 1);
+      asked_.insert(Add(std::move(group)));
+      AddOthers(subsystem, has_node);
+    }
+    return "";
+  }
+
+  const DeviceKind& KindFor(const std::string& subsystem, bool is_whole) {
+    GenericKind& made = generic_kinds_.emplace_back(
+        GenericKind{NameFrom(subsystem), subsystem + " device", EscapedForGlob(subsystem)});
+    made.kind = {made.resource, made.what, made.subsystem, "*"};
+    made.kind.traits.is_whole = is_whole;
+    made.kind.traits.is_generic = true;
+    return made.kind;
+  }
+
+  /// Adds the other devices of a subsystem.
+  void AddOthers(const std::string& subsystem, bool with_node) {
+    const auto is_it = [&](std::string_view name) { return name == subsystem; };
+    const DeviceKind* kind = nullptr;
+    for (const std::string& path : sysfs_.Devices(is_it).paths) {
+      const auto device = ancestries_.Of(path);
+      if (!device || index_.contains(path) || device->self().subsystem != subsystem) continue;
+      if (with_node && device->self().node.empty()) continue;
+      if (kind == nullptr) kind = &KindFor(subsystem, false);
+      Add({.kind = kind, .parts = {*device}});
+    }
+  }
+
+  const SuggestRequest& request_;
+  const HostRoot& host_;
+  const Sysfs sysfs_;
+  DeviceAncestries ancestries_;
+  const DefaultRoutes routes_;
+  DiskUse uses_;
+  std::deque<GenericKind> generic_kinds_;
+  std::vector<HostDevice> devices_;
+  std::map<std::string, std::size_t> index_;  ///< of devices, by the syspath of a part
+  std::set<std::size_t> asked_;
+  std::set<std::string> asked_nodes_;
+  Suggestions result_{.notes = {"Replace example.com with a domain of yours."}};
+};
 
 }  // namespace
 
-Suggestions Suggest(const HostRoot& host) {
-  const Sysfs sysfs(host);
-  DeviceAncestries ancestries(sysfs);
-  const DefaultRoutes routes(host);
-  DiskUse uses(sysfs);
-  Suggestions suggestions;
-  std::vector<NewResource> resources;
-  std::size_t left_out = 0;
-  const std::vector<HostDevice> devices = DevicesOf(ancestries, sysfs);
-  auto matches = Identify(devices, ancestries, sysfs);
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const DeviceKind& kind = *devices[i].kind;
-    const DeviceAncestry& part = devices[i].parts.front();
-    if (kind.resource == "disk" && IsUsed(part.self(), uses)) {
-      ++suggestions.used_disks;
-      continue;
-    }
-    if (!matches[i]) continue;
-    NewResource added = ResourceNamed(kind.resource);
-    if (resources.empty() || resources.back().name != added.name) {
-      if (!kind.traits.also.empty()) {
-        added.nodes.push_back({.host_path = std::string(kind.traits.also), .optional = true});
-      }
-      if (kind.subsystem == "net") added.env = {{"INTERFACES", "{INTERFACE}"}};
-      resources.push_back(std::move(added));
-      left_out = 0;
-    }
-    NewResource& resource = resources.back();
-    if (resource.matches.size() == kMaxMatches) {
-      resource.notes = {Format("{} more devices of this kind are left out.", ++left_out)};
-      continue;
-    }
-    Withhold(kind.resource == "nic" ? routes.DangerOf(part.self()) : DangerOf(kind, part, sysfs),
-             *matches[i]);
-    resource.matches.push_back(std::move(*matches[i]));
-  }
-  AddSharedResources(host, resources);
-  if (resources.empty()) return suggestions;
-  suggestions.toml =
-      WriteToml({.notes = {"The devices of this host. Replace example.com with a domain of yours."},
-                 .resources = std::move(resources)});
-  return suggestions;
+Suggestions Suggest(const HostRoot& host, const SuggestRequest& request) {
+  return Suggester(host, request).Run();
 }
 
 }  // namespace patchbay

@@ -1,22 +1,65 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
+#include "config/toml_writer.h"
+#include "model/device.h"
 #include "os/host_root.h"
 
 namespace patchbay {
 
-/// The result of a search for devices on a host.
-struct Suggestions {
-  std::string toml;            ///< a file that check accepts; "" if there is no device
-  std::size_t used_disks = 0;  ///< left out, because the host uses them
+/// The names of the resources that serve devices, by node. The `path` of a device without a node is
+/// "/sys/class/net/NAME" for a network interface, and its syspath for any other.
+using ServedNodes = std::map<NodeKey, std::string>;
+
+struct SuggestRequest {
+  std::vector<std::string> devices =
+      {};  ///< words, see discovery/named_devices.h; none: all that containers use
+  std::string directory = "/";  ///< a host path, at which relative paths begin
+  ServedNodes served = {};
 };
 
-/// Returns a configuration with one resource for each kind of device that the host has and
-/// containers use. Each match finds one device, also after a restart, see identity.h. Dangerous
-/// devices are comments, with the reason. Text of devices is escaped. Reads /sys, udev's database
-/// and tables of /proc; may block.
-Suggestions Suggest(const HostRoot& host);
+/// A device, or nodes that containers share, and the entry for it.
+struct Suggestion {
+  std::string kind = {};                  ///< "serial"
+  std::vector<std::string> devices = {};  ///< host paths of its nodes, or its name without a node
+  std::string identity = {};              ///< "by its serial number"; "" if others have the same
+  std::string served_by = {};             ///< the resource that serves it now, or ""
+  std::string danger = {};                ///< why an administrator should decide, or ""
+  NewResource entry = {};                 ///< with one match
+};
+
+/// A word that names no device.
+struct UnknownDevice {
+  std::string word, why;
+  std::vector<std::string> similar;  ///< names of devices
+};
+
+struct Suggestions {
+  std::vector<Suggestion> list = {};  ///< ordered by kind
+  Notes notes = {};                   ///< for the head of the file
+  std::map<std::string, std::size_t> served =
+      {};  ///< devices left out, by the resource that has them
+  std::map<std::string, std::size_t> left_out = {};  ///< beyond a limit, by kind
+  std::size_t used_disks = 0;                        ///< left out, because the host uses them
+  std::vector<UnknownDevice> unknown = {};
+};
+
+/// Returns an entry for each device that the host has and containers use and that no resource
+/// serves, or for those that the request names, whose matches are the shortest. Each match finds
+/// one device, also after a restart, see identity.h. Entries of devices that are dangerous or
+/// served are comments, with the reason. Reads /sys, udev's database and tables of /proc; may
+/// block.
+Suggestions Suggest(const HostRoot& host, const SuggestRequest& request = {});
+
+/// Return the suggestions as a file that check accepts, as values of the chart with it, and as an
+/// array of objects. Text of devices is escaped. A file is "" if there is nothing to write.
+std::string SuggestionsToml(const Suggestions& suggestions);
+std::string SuggestionsHelm(const Suggestions& suggestions);
+nlohmann::ordered_json SuggestionsJson(const Suggestions& suggestions);
 
 }  // namespace patchbay

@@ -115,10 +115,17 @@ class _Tree:
             else:
                 raise ValueError(f"{path}: there is no kind {kind}")
 
+    def add_scsi_ancestors(self, path):
+        """Adds the ports, hosts and targets above a SCSI device, whose names have numbers that the kernel counts."""
+        for above in re.finditer(r"/(?:ata\d+|host\d+|target\d+:\d+:\d+)(?=/)", path):
+            if not self.place(path[:above.end()] + "/uevent").exists():
+                self.file(path[:above.end()] + "/uevent", "")
+
     def add_device(self, path, device):
         if not device.keys() <= KEYS:
             raise ValueError(f"{path}: unknown keys {device.keys() - KEYS}")
         device = _in_full(device)
+        self.add_scsi_ancestors(path)
         name = os.path.basename(path)
         number = device.get("number")
         node = device.get("node", name.replace("!", "/") if number else None)

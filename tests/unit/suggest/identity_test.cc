@@ -150,6 +150,43 @@ TEST_F(IdentityTest, PatternOfABusDoesNotMatchTheBusBehindIt) {
               HasSubstr("fe205000.i2c/i2c-{[0-9],[0-9][0-9],[0-9][0-9][0-9]}/i2c-dev"));
 }
 
+TEST_F(IdentityTest, RequestedDeviceIsMatchedByTypeIfNoOtherOneHasIt) {
+  Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
+  EXPECT_THAT(Suggested({"ttyUSB0"}), HasSubstr(R"(
+  [[resource.match]]
+  usb = "0403:6001"
+  udev = { subsystem = "tty" }
+
+  # Or by its serial number.
+  # [[resource.match]]
+  # usb = "0403:6001"
+  # serial = "A9007YHT"
+  # udev = { subsystem = "tty" }
+
+  # Or by its USB port: keep it plugged in there.
+  # [[resource.match]]
+  # usb = "0403:6001"
+  # usb_port = "1-1"
+)"));
+}
+
+TEST_F(IdentityTest, RequestedDeviceIsMatchedExactlyIfOthersHaveItsType) {
+  Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
+  Tty(Usb("1-2", "0403:6001", "A9007YHU"), 1);
+  const std::string suggested = Suggested({"1-2"});
+  EXPECT_THAT(WithoutComments(suggested), AllOf(HasSubstr("A9007YHU"), Not(HasSubstr("A9007YHT"))));
+  EXPECT_THAT(suggested, HasSubstr("  # Or all of its type.\n  # [[resource.match]]\n"));
+}
+
+TEST_F(IdentityTest, RequestedEqualDevicesAreMatchedByNameWithAReason) {
+  for (const std::string name : {"tpmrm0", "tpmrm1"}) {
+    sysfs_.Device("/sys/devices/virtual/tpmrm/" + name,
+                  {.subsystem = "tpmrm", .number = "253:" + name.substr(5)});
+  }
+  EXPECT_THAT(Suggested({"tpmrm1"}),
+              AllOf(HasSubstr("nothing that stays"), HasSubstr(R"(path = "/dev/tpmrm1")")));
+}
+
 TEST_F(IdentityTest, EqualDevicesShareOneMatchInAComment) {
   for (const std::string name : {"tpmrm0", "tpmrm1"}) {
     sysfs_.Device("/sys/devices/virtual/tpmrm/" + name,

@@ -48,7 +48,10 @@ class SuggestTest : InMemory, public testing::Test {
                   {.subsystem = "tty", .number = "188:" + std::to_string(number)});
   }
 
-  std::string Suggested() { return Suggest(HostRoot(tree_.path())).toml; }
+  /// Returns the file for these words, or for the whole host.
+  std::string Suggested(std::vector<std::string> words = {}) {
+    return SuggestionsToml(Suggest(HostRoot(tree_.path()), {.devices = std::move(words)}));
+  }
 
   TempTree tree_;
   FakeSysfs sysfs_{tree_};

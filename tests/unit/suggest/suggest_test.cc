@@ -1,5 +1,7 @@
 #include "suggest/suggest.h"
 
+#include <unistd.h>
+
 #include "suggest_support.h"
 
 namespace patchbay {
@@ -35,7 +37,7 @@ class SuggestionsTest : public test::SuggestTest {
 TEST_F(SuggestionsTest, HostWithoutDevicesHasNone) {
   EXPECT_THAT(Suggested(), IsEmpty());
   test::TempTree empty;
-  EXPECT_THAT(Suggest(HostRoot(empty.path())).toml, IsEmpty());
+  EXPECT_THAT(SuggestionsToml(Suggest(HostRoot(empty.path()))), IsEmpty());
 }
 
 TEST_F(SuggestionsTest, TextOfDevicesIsEscaped) {
@@ -116,8 +118,121 @@ TEST_F(SuggestionsTest, DisksInUseAreCounted) {
   tree_.File("/proc/1/mountinfo", "28 1 8:0 / / rw - ext4 /dev/sda rw\n");
   const Suggestions suggestions = Suggest(HostRoot(tree_.path()));
   EXPECT_EQ(suggestions.used_disks, 1u);
-  EXPECT_THAT(suggestions.toml, AllOf(HasSubstr("WD_sdb"), Not(HasSubstr("WD_sda"))));
-  EXPECT_EQ(WithoutComments(suggestions.toml), "\n");
+  const std::string toml = SuggestionsToml(suggestions);
+  EXPECT_THAT(toml, AllOf(HasSubstr("WD_sdb"), Not(HasSubstr("WD_sda"))));
+  EXPECT_EQ(WithoutComments(toml), "\n");
+}
+
+TEST_F(SuggestionsTest, DisksOfAnArrayAreLeftOut) {
+  const std::string disk = "/sys/devices/virtual/block/sda";
+  sysfs_.Device(disk, {.subsystem = "block", .devtype = "disk", .number = "8:0"});
+  sysfs_.Device(disk + "/sda1", {.subsystem = "block",
+                                 .devtype = "partition",
+                                 .number = "8:1",
+                                 .attributes = {{"partition", "1"}},
+                                 .udev = {{"ID_FS_TYPE", "linux_raid_member"}}});
+  EXPECT_EQ(Suggest(HostRoot(tree_.path())).used_disks, 1u);
+  EXPECT_THAT(Suggested({"sda"}), HasSubstr("it has a part of an array or a volume"));
+}
+
+TEST_F(SuggestionsTest, VirtualMediaAreLeftOut) {
+  const std::string drive = Usb("1-1", "046b:ff20", "AAAABBBB", {{"product", "Virtual Cdrom"}}) +
+                            "/host7/target7:0:0/7:0:0:0";
+  sysfs_.Device(drive, {.subsystem = "scsi", .attributes = {{"type", "5"}}});
+  sysfs_.Device(drive + "/block/sr0", {.subsystem = "block", .devtype = "disk", .number = "11:0"});
+  EXPECT_THAT(Suggested(), IsEmpty());
+  EXPECT_THAT(WithoutComments(Suggested({"sr0"})), HasSubstr("046b:ff20"));
+}
+
+TEST_F(SuggestionsTest, BootAreasOfAnEmmcAreNotPartOfItsDisk) {
+  sysfs_.Device("/sys/devices/platform", {});
+  const std::string disk = "/sys/devices/platform/emmc/block/mmcblk0";
+  for (const auto& [path, number] :
+       {std::pair(disk, "179:0"), std::pair(disk + "/mmcblk0boot0", "179:8")}) {
+    sysfs_.Device(path, {.subsystem = "block",
+                         .devtype = "disk",
+                         .number = number,
+                         .udev = {{"ID_SERIAL", "0x1c5d7e90"}}});
+  }
+  EXPECT_THAT(Suggested(), AllOf(HasSubstr(R"(DEVNAME = "/dev/mmcblk{[0-9],[0-9][0-9]}")"),
+                                 Not(HasSubstr("boot0"))));
+  EXPECT_THAT(Suggested({"mmcblk0boot0"}), HasSubstr("[0-9][0-9]}boot0"));
+}
+
+TEST_F(SuggestionsTest, RenderNodeOfTheConsoleIsOffered) {
+  const std::string gpu = "/sys/devices/pci0000:00/0000:00:02.0";
+  sysfs_.Device(gpu,
+                {.subsystem = "pci",
+                 .attributes = {{"vendor", "0x8086"}, {"device", "0x46a6"}, {"boot_vga", "1"}}});
+  sysfs_.Device(gpu + "/drm/card0", {.subsystem = "drm", .number = "226:0", .node = "dri/card0"});
+  EXPECT_EQ(WithoutComments(Suggested()), "\n");
+  sysfs_.Device(gpu + "/drm/renderD128",
+                {.subsystem = "drm", .number = "226:128", .node = "dri/renderD128"});
+  EXPECT_THAT(WithoutComments(Suggested()), HasSubstr(R"(DEVNAME = "/dev/dri/renderD*")"));
+  EXPECT_EQ(WithoutComments(Suggested({"dri/card0"})), "\n");
+}
+
+TEST_F(SuggestionsTest, CardsWithoutSysfsAreMatchedByNumber) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
+  for (unsigned number = 0; number < 2; ++number) {
+    tree_.CharDevice("/dev/nvidia" + std::to_string(number), 195, number);
+    tree_.CharDevice("/dev/xdma" + std::to_string(number) + "_user", 240, number);
+  }
+  EXPECT_THAT(Suggested(), AllOf(HasSubstr(R"(regex = '/dev/nvidia(?P<gpu>\d+)')"),
+                                 HasSubstr(R"(regex = '/dev/xdma(?P<card>\d+)_.*')")));
+  EXPECT_THAT(WithoutComments(Suggested({"nvidia1"})),
+              HasSubstr(R"x(regex = "/dev/nvidia(?P<gpu>1)")x"));
+}
+
+TEST_F(SuggestionsTest, ServedDevicesAreLeftOutOrComments) {
+  Routes("eth1");
+  Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
+  Nic("0000:00:03.0", "eth0", 2);
+  const ServedNodes served = {
+      {KeyOf({.path = "", .real_path = "", .type = FileType::kCharacter, .major = 188}),
+       "lab.example.com/a"},
+      {NodeKey{0, "/sys/class/net/eth0"}, "lab.example.com/b"}};
+  const std::string all = SuggestionsToml(Suggest(HostRoot(tree_.path()), {.served = served}));
+  EXPECT_EQ(WithoutComments(all), "");
+  EXPECT_THAT(all, AllOf(HasSubstr("# already served by lab.example.com/a: 1 device\n"),
+                         HasSubstr("# already served by lab.example.com/b: 1 device\n")));
+  const Suggestions one =
+      Suggest(HostRoot(tree_.path()), {.devices = {"ttyUSB0"}, .served = served});
+  EXPECT_EQ(one.list.at(0).served_by, "lab.example.com/a");
+  EXPECT_EQ(WithoutComments(SuggestionsToml(one)), "\n");
+}
+
+TEST_F(SuggestionsTest, DeviceOfUnknownKindHasAnEntry) {
+  sysfs_.Device(Usb("1-1", "1234:5678", "") + "/gizmo/gizmo0",
+                {.subsystem = "gizmo", .number = "250:0"});
+  EXPECT_THAT(Suggested(), IsEmpty());
+  EXPECT_THAT(Suggested({"1234:5678"}), HasSubstr(R"(
+  usb = "1234:5678"
+  udev = { subsystem = "gizmo" }
+)"));
+  EXPECT_THAT(Suggested({"0000:00:14.0"}), HasSubstr(R"(udev = { subsystem = "pci" })"));
+}
+
+TEST_F(SuggestionsTest, WordThatNamesNoDeviceHasSimilarOnes) {
+  Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
+  const Suggestions suggestions =
+      Suggest(HostRoot(tree_.path()), {.devices = {"ttyUSB7", "0403:6002", "/sys"}});
+  ASSERT_EQ(suggestions.unknown.size(), 3u);
+  EXPECT_THAT(suggestions.unknown[0].similar, testing::ElementsAre("ttyUSB0"));
+  EXPECT_THAT(suggestions.unknown[1].similar, testing::ElementsAre("0403:6001"));
+  EXPECT_EQ(suggestions.unknown[2].why, "it is a directory");
+}
+
+TEST_F(SuggestionsTest, RelativePathsAndPathsInSysfsNameDevices) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
+  Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
+  tree_.Link("/dev/serial/by-id/ftdi", "../../ttyUSB0");
+  const std::string suggested = Suggested({"/dev/ttyUSB0"});
+  for (const char* word : {"by-id/ftdi", "../../dev/ttyUSB0", "serial/by-id/ftdi", "0403:6001",
+                           "/sys/class/tty/ttyUSB0", "/sys/bus/usb/devices/1-1"}) {
+    const SuggestRequest request{.devices = {word}, .directory = "/dev/serial"};
+    EXPECT_EQ(SuggestionsToml(Suggest(HostRoot(tree_.path()), request)), suggested) << word;
+  }
 }
 
 TEST_F(SuggestionsTest, SharedNodesThatExistAreOneDevice) {

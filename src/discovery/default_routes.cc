@@ -1,4 +1,4 @@
-#include "suggest/default_routes.h"
+#include "discovery/default_routes.h"
 
 #include <iterator>
 #include <sstream>

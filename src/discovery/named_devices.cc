@@ -1,0 +1,121 @@
+#include "discovery/named_devices.h"
+
+#include <algorithm>
+
+#include "base/ascii.h"
+#include "base/diagnostics.h"
+#include "base/format.h"
+#include "base/path.h"
+
+namespace patchbay {
+namespace {
+
+bool IsAny(std::string_view) { return true; }
+
+bool IsOnIdBus(std::string_view subsystem) { return subsystem == "usb" || subsystem == "pci"; }
+
+bool HasId(const SysfsDevice& device) { return IsUsbDevice(device) || device.subsystem == "pci"; }
+
+bool IsId(std::string_view word) {
+  constexpr std::size_t kColon = 4;
+  if (word.size() != 2 * kColon + 1 || word[kColon] != ':') return false;
+  return std::ranges::count_if(word, [](char c) { return IsLowerHex(ToLower(c)); }) == 2 * kColon;
+}
+
+/// Returns whether a file of the host is named that is a device, or why not.
+bool IsFound(const HostNode& file, DeviceAncestries& ancestries, const Sysfs& sysfs,
+             WordTarget& named) {
+  if (file.type == FileType::kCharacter || file.type == FileType::kBlock) {
+    named.node = file.path;
+    const auto device = sysfs.OfNode(file.type, file.major, file.minor);
+    if (device) named.syspaths = {*device};
+    return true;
+  }
+  if (!file.path.starts_with(kSysDevices)) return false;
+  const bool is_device = ancestries.Of(file.path).has_value();
+  const auto device = is_device ? file.path : sysfs.Parent(file.path);
+  if (device) named.syspaths = {*device};
+  return device.has_value();
+}
+
+}  // namespace
+
+WordTarget FindNamed(const std::string& word, const std::string& directory,
+                       DeviceAncestries& ancestries, const Sysfs& sysfs) {
+  WordTarget named;
+  named.why_none = "it does not exist";
+  const bool is_path = word.find('/') != std::string::npos;
+  std::vector<std::string> paths = {FollowLink("/dev", word)};
+  if (is_path) paths.insert(paths.begin(), FollowLink(directory, word));
+  for (const std::string& path : paths) {
+    const auto file = sysfs.host().Resolve(path);
+    if (file && IsFound(*file, ancestries, sysfs, named)) {
+      named.why_none = "";
+      return named;
+    }
+    if (file && is_path) {
+      named.why_none = file->type == FileType::kDirectory ? "it is a directory" : "it is a file";
+    }
+  }
+  if (is_path) return named;
+  const std::string id = ToLower(word), with_domain = "0000:" + id;
+  for (const std::string& path : sysfs.Devices(IsId(word) ? IsOnIdBus : IsAny).paths) {
+    const std::string_view name = BaseName(path);
+    bool is_it = name == word || name == id || name == with_domain;
+    if (IsId(word)) {
+      const auto device = ancestries.Of(path);
+      is_it = device && HasId(device->self()) && ancestries.NumbersOf(device->self()) == id;
+    }
+    if (is_it) named.syspaths.push_back(path);
+  }
+  if (!named.syspaths.empty()) named.why_none = "";
+  return named;
+}
+
+std::vector<std::string> SimilarNames(const std::string& word, DeviceAncestries& ancestries,
+                                      const Sysfs& sysfs) {
+  constexpr std::size_t kMaxSimilar = 5;
+  constexpr std::size_t kMaxWord = 64;  // longer ones are no names; the time is quadratic
+  std::vector<std::string> names, similar;
+  if (word.size() > kMaxWord) return similar;
+  for (const std::string& path : sysfs.Devices(IsId(word) ? IsOnIdBus : IsAny).paths) {
+    const auto device = ancestries.Of(path);
+    if (!device) continue;
+    const SysfsDevice& self = device->self();
+    if (IsId(word)) {
+      if (HasId(self)) names.push_back(ancestries.NumbersOf(self));
+    } else if (word.starts_with('/')) {
+      names.push_back(self.node);
+    } else if (!self.node.empty() || self.subsystem == "net" || HasId(self)) {
+      names.push_back(self.name);
+    }
+  }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  while (similar.size() < kMaxSimilar) {
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    const std::string nearest(Nearest(word, candidates));
+    if (nearest.empty()) break;
+    std::erase(names, nearest);
+    similar.push_back(nearest);
+  }
+  return similar;
+}
+
+std::vector<DeviceAncestry> PartsOf(const DeviceAncestry& device, DeviceAncestries& ancestries,
+                                    const Sysfs& sysfs) {
+  std::vector<DeviceAncestry> parts;
+  const auto is_other = [&](const std::string& path) {
+    const auto below = ancestries.Of(path);
+    return below && HasId(below->self());
+  };
+  for (const std::string& path : sysfs.Below(device.self().path, is_other).paths) {
+    const auto part = ancestries.Of(path);
+    if (part && (!part->self().node.empty() || part->self().subsystem == "net")) {
+      parts.push_back(*part);
+    }
+  }
+  return parts;
+}
+
+}  // namespace patchbay

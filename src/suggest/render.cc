@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/escape.h"
+#include "base/format.h"
+#include "suggest/suggest.h"
+
+namespace patchbay {
+namespace {
+
+std::string Devices(std::size_t count) {
+  return Format("{} device{}", count, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string SuggestionsToml(const Suggestions& suggestions) {
+  if (suggestions.list.empty() && suggestions.served.empty()) return "";
+  NewFile file{.notes = suggestions.notes};
+  for (const auto& [resource, count] : suggestions.served) {
+    file.notes.push_back(Format("already served by {}: {}", resource, Devices(count)));
+  }
+  bool is_all_comment = true;
+  for (const Suggestion& one : suggestions.list) {
+    is_all_comment = is_all_comment && one.entry.matches.front().is_comment;
+    const auto same = std::ranges::find(file.resources, one.entry.name, &NewResource::name);
+    if (same != file.resources.end()) {
+      same->matches.push_back(one.entry.matches.front());
+      continue;
+    }
+    NewResource& added = file.resources.emplace_back(one.entry);
+    const auto left_out = suggestions.left_out.find(one.kind);
+    if (left_out != suggestions.left_out.end()) {
+      added.notes.push_back(Format("{} more devices of this kind are left out.", left_out->second));
+    }
+  }
+  if (is_all_comment) {
+    file.notes.emplace_back(
+        suggestions.list.empty()
+            ? "All devices that were found are served, so this file has no resource."
+            : "All entries are comments, so check warns that this file has no resource: read the "
+              "reasons, and remove the # of what pods may get.");
+  }
+  return WriteToml(file);
+}
+
+std::string SuggestionsHelm(const Suggestions& suggestions) {
+  const std::string toml = SuggestionsToml(suggestions);
+  std::string values = toml.empty() ? "" : "config: |\n";
+  for (std::size_t start = 0; start < toml.size();) {
+    const std::size_t end = toml.find('\n', start) + 1;
+    values += (end == start + 1 ? "" : "  ") + toml.substr(start, end - start);
+    start = end;
+  }
+  return values;
+}
+
+nlohmann::ordered_json SuggestionsJson(const Suggestions& suggestions) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Suggestion& one : suggestions.list) {
+    auto devices = nlohmann::ordered_json::array();
+    for (const std::string& device : one.devices) devices.push_back(Printable(device));
+    list.push_back({{"kind", one.kind},
+                    {"name", one.entry.name},
+                    {"devices", std::move(devices)},
+                    {"identity", one.identity},
+                    {"served_by", one.served_by},
+                    {"danger", one.danger},
+                    {"entry", WriteToml({.resources = {one.entry}})}});
+  }
+  return list;
+}
+
+}  // namespace patchbay
