@@ -48,6 +48,7 @@ Loaded LoadForTry(const Arguments& arguments, const KubeletPaths& paths) {
   daemon.pod_resources = paths.pod_resources;
   daemon.cdi_dir = paths.cdi_dir;
   daemon.kubernetes.reset();
+  daemon.suggest_page = true;
   daemon.log_level = arguments.log_level.value_or(kLevelOfTry);
   if (!arguments.listen) daemon.listen = "127.0.0.1:0";
   if (!arguments.once) return loaded;

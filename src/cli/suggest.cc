@@ -14,28 +14,6 @@
 namespace patchbay {
 namespace {
 
-/// Returns the devices that are listed, by node.
-ServedNodes ServedBy(const std::vector<Inspection>& inspections) {
-  ServedNodes served;
-  for (const Inspection& inspection : inspections) {
-    for (const ListedDevice& listed : inspection.snapshot->devices) {
-      std::string path;
-      for (const auto& [name, value] : listed.device->values) {
-        if (name == "INTERFACE") path = "/sys/class/net/" + value;
-        if (name == "DEVPATH" && path.empty()) path = "/sys" + value;
-      }
-      const std::vector<DeviceNode>& nodes = listed.device->nodes;
-      // A function on VFIO has the node of its group.
-      const bool is_by_path = nodes.empty() || nodes.front().real_path.starts_with("/dev/vfio/");
-      if (is_by_path) served.emplace(NodeKey{0, path}, inspection.snapshot->spec->name);
-      for (const DeviceNode& node : nodes) {
-        served.emplace(KeyOf(node), inspection.snapshot->spec->name);
-      }
-    }
-  }
-  return served;
-}
-
 /// Returns the path of a word or directory of this process on the host.
 std::string OnHost(const std::string& path, const std::string& root) {
   return root != "/" && (path + "/").starts_with(root + "/") ? path.substr(root.size()) : path;
@@ -65,7 +43,9 @@ int RunSuggest(const Arguments& arguments, Streams streams) {
   if (model) {
     const auto inspections = RunScan(*model, {.node_name = NodeName()});
     if (!inspections) return ReportFailure(inspections.error(), streams);
-    request.served = ServedBy(*inspections);
+    for (const Inspection& inspection : *inspections) {
+      AddServed(*inspection.snapshot, request.served);
+    }
   }
   const Suggestions suggestions = Suggest(HostRoot(root), request);
   for (const UnknownDevice& unknown : suggestions.unknown) ReportUnknown(unknown, streams);

@@ -75,6 +75,7 @@ Daemon::Daemon(AsioLoop& loop, Log& log, Options options)
                      .suggest_page = spec_.suggest_page,
                      .config = {options_.config},
                      .kubelet = {.socket = spec_.kubelet_dir + "/kubelet.sock"}})),
+      host_devices_(loop, scanner_, host_, [this] { return Served(); }),
       heartbeat_(loop, options_.max_loop_stall),
       probes_(loop, spec_.max_probes),
       shared_devices_(scanner_, log, [this] { return ParticipantsInSharing(); }) {
@@ -89,6 +90,7 @@ Status Daemon::ServeHttp() {
   routes.alive = [this] { return Liveness(); };
   routes.ready = [this] { return Readiness(); };
   routes.status = [this] { return status_->Read(); };
+  routes.suggestions = [this] { return host_devices_.Json(); };
   http_ = TRY(HttpServer::Create(
       spec_.listen, CheckHost(MakeRoutes(std::move(routes)), options_.node_name, spec_.hosts),
       log_));
@@ -260,6 +262,14 @@ SharedDeviceMonitor::Participants Daemon::ParticipantsInSharing() const {
     participants.push_back({resource->name(), resource->snapshot(), resource->observer()});
   }
   return participants;
+}
+
+ServedNodes Daemon::Served() const {
+  ServedNodes served;
+  for (const auto& resource : resources_) {
+    if (resource->snapshot() != nullptr) AddServed(*resource->snapshot(), served);
+  }
+  return served;
 }
 
 /// A directory with a new watch is scanned again, also by resources that are scanning now and may

@@ -11,6 +11,7 @@
 
 #include "config/load.h"
 #include "daemon/dra_service.h"
+#include "daemon/host_devices.h"
 #include "daemon/progress.h"
 #include "daemon/reload_plan.h"
 #include "daemon/resource_controller.h"
@@ -112,6 +113,7 @@ class Daemon {
   void OnHolders(const ReportedHolders& reported);
   void ReportHolders(ResourceController& resource) const;
   SharedDeviceMonitor::Participants ParticipantsInSharing() const;
+  ServedNodes Served() const;
   void TrimSoon();
   void ScheduleRescan();
   void OnScanned(const DirWatch::Added& added, bool directories_changed);
@@ -143,6 +145,7 @@ class Daemon {
   const std::shared_ptr<PendingCalls> pending_calls_ = std::make_shared<PendingCalls>();
   std::string kubelet_identity_;  ///< of the kubelet's socket
   const std::shared_ptr<StatusStore> status_;
+  HostDevices host_devices_;
   LoopHeartbeat heartbeat_;
   mutable std::mutex readiness_mutex_;
   CheckResult readiness_{false, "starting\n"};  ///< read on the HTTP thread

@@ -62,6 +62,7 @@ nlohmann::ordered_json SuggestionsJson(const Suggestions& suggestions) {
     for (const std::string& device : one.devices) devices.push_back(Printable(device));
     list.push_back({{"kind", one.kind},
                     {"name", one.entry.name},
+                    {"description", Printable(one.entry.matches.front().notes.front())},
                     {"devices", std::move(devices)},
                     {"identity", one.identity},
                     {"served_by", one.served_by},

@@ -239,7 +239,8 @@ class Suggester {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       const DeviceKind& kind = *devices_[i].kind;
       const DeviceAncestry& part = devices_[i].parts.front();
-      if (const std::string resource = ResourceWith(devices_[i]); !resource.empty()) {
+      const std::string resource = ResourceWith(devices_[i]);
+      if (!request_.lists_served && !resource.empty()) {
         ++result_.served[resource];
       } else if (IsVirtualMedium(kind, part, sysfs_)) {
         continue;
@@ -343,7 +344,7 @@ class Suggester {
     for (const std::string& node : nodes) {
       if (made.served_by.empty()) made.served_by = ResourceWith(node);
     }
-    if (request_.devices.empty() && !made.served_by.empty()) {
+    if (request_.devices.empty() && !request_.lists_served && !made.served_by.empty()) {
       ++result_.served[made.served_by];
       return;
     }
@@ -452,6 +453,21 @@ class Suggester {
 };
 
 }  // namespace
+
+void AddServed(const Snapshot& snapshot, ServedNodes& served) {
+  for (const ListedDevice& listed : snapshot.devices) {
+    std::string path;
+    for (const auto& [name, value] : listed.device->values) {
+      if (name == "INTERFACE") path = "/sys/class/net/" + value;
+      if (name == "DEVPATH" && path.empty()) path = "/sys" + value;
+    }
+    const std::vector<DeviceNode>& nodes = listed.device->nodes;
+    // A function on VFIO has the node of its group.
+    const bool is_by_path = nodes.empty() || nodes.front().real_path.starts_with("/dev/vfio/");
+    if (is_by_path) served.emplace(NodeKey{0, path}, snapshot.spec->name);
+    for (const DeviceNode& node : nodes) served.emplace(KeyOf(node), snapshot.spec->name);
+  }
+}
 
 Suggestions Suggest(const HostRoot& host, const SuggestRequest& request) {
   return Suggester(host, request).Run();

@@ -8,6 +8,7 @@
 
 #include "config/toml_writer.h"
 #include "model/device.h"
+#include "model/snapshot.h"
 #include "os/host_root.h"
 
 namespace patchbay {
@@ -21,7 +22,11 @@ struct SuggestRequest {
       {};  ///< words, see discovery/named_devices.h; none: all that containers use
   std::string directory = "/";  ///< a host path, at which relative paths begin
   ServedNodes served = {};
+  bool lists_served = false;  ///< also those that a resource serves
 };
+
+/// Adds the devices that a resource lists.
+void AddServed(const Snapshot& snapshot, ServedNodes& served);
 
 /// A device, or nodes that containers share, and the entry for it.
 struct Suggestion {
@@ -49,8 +54,8 @@ struct Suggestions {
   std::vector<UnknownDevice> unknown = {};
 };
 
-/// Returns an entry for each device that the host has and containers use and that no resource
-/// serves, or for those that the request names, whose matches are the shortest. Each match finds
+/// Returns an entry for each device that the host has and containers use, or for those that the
+/// request names, whose matches are the shortest. Each match finds
 /// one device, also after a restart, see identity.h. Entries of devices that are dangerous or
 /// served are comments, with the reason. Reads /sys, udev's database and tables of /proc; may
 /// block.
