@@ -32,10 +32,7 @@ HostDevices::HostDevices(Loop& loop, ThreadPool& pool, HostRoot host,
 
 std::string HostDevices::Json() {
   const std::lock_guard lock(mutex_);
-  if (!is_reading_ && std::chrono::steady_clock::now() >= due_) {
-    is_reading_ = true;
-    loop_.Post(lifetime_.Guard([this] { Read(); }));
-  }
+  if (!std::exchange(is_current_, true)) loop_.Post(lifetime_.Guard([this] { Read(); }));
   return json_;
 }
 
@@ -47,10 +44,14 @@ void HostDevices::Read() {
         return TextOf(std::chrono::system_clock::now(), found);
       },
       lifetime_.Guard([this](std::string json) {
-        const std::lock_guard lock(mutex_);
-        is_reading_ = false;
-        due_ = std::chrono::steady_clock::now() + kMaxAge;
-        json_ = std::move(json);
+        {
+          const std::lock_guard lock(mutex_);
+          json_ = std::move(json);
+        }
+        expiry_ = loop_.After(kMaxAge, [this] {
+          const std::lock_guard lock(mutex_);
+          is_current_ = false;
+        });
       }));
 }
 

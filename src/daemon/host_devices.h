@@ -34,9 +34,9 @@ class HostDevices {
   ThreadPool& pool_;
   const HostRoot host_;
   const std::function<ServedNodes()> served_;
-  std::mutex mutex_;                             ///< guards the following
-  bool is_reading_ = false;                      ///< or about to
-  std::chrono::steady_clock::time_point due_{};  ///< when it is old
+  Subscription expiry_;      ///< of what was read
+  std::mutex mutex_;         ///< guards the following
+  bool is_current_ = false;  ///< read less than kMaxAge ago, or being read
   std::string json_;
   Lifetime lifetime_;
 };
