@@ -938,6 +938,74 @@ class Page(PageTest):
         self.assertIn("needs JavaScript", self.browser.see("document.body.innerText"))
 
 
+class HostView(PageTest):
+    """The devices of the computer of a robot: one of its two lidars is served."""
+
+    LIDAR = ('usb = "10c4:ea60"\nusb_port = "1-2.1"\nudev = { subsystem = "tty" }\n')
+
+    def robot(self):
+        support.skip_unless_device_nodes()
+        host_tree.make(HERE.parent / "suggest/robot.toml", self.dir / "host")
+
+    def open_view(self, **how):
+        daemon = self.daemon("suggest_page = true\n" + resource("example.com/lidar", self.LIDAR))
+        self.open(daemon, **how)
+        self.ask_again("resources[0]?.devices.length === 1")
+        self.browser.do(click="#to-host")
+        self.await_see("hostDevices?.suggestions.some((one) => one.served_by)")
+        return daemon
+
+    def item(self, node):
+        return f"[...document.querySelectorAll('#host li')].find((e) => e.innerText.includes('{node}'))"
+
+    def test_shows_who_serves_a_device_and_the_entry_for_another(self):
+        self.robot()
+        self.open_view()
+        self.assertRegex(self.browser.texts("#host-sum")[0], r"^\d+ devices, 1 served; 1 disk in use by the node left out$")
+        self.assertFalse(self.browser.see("at('tiles').checkVisibility()"))
+        self.assertIn("served by example.com/lidar", self.browser.see(self.item("/dev/ttyUSB0") + ".innerText"))
+        self.assertIn("not served", self.browser.see(self.item("/dev/ttyUSB1") + ".innerText"))
+        self.browser.see(f"void {self.item('/dev/ttyUSB1')}.querySelector('.use').click()")
+        entry = self.browser.see(self.item("/dev/ttyUSB1") + ".querySelector('pre').textContent")
+        checked = support.run("check", "--strict", str(self.config(entry, "entry.toml")))
+        self.assertEqual(checked.returncode, 0, checked.stdout)
+        listed = support.run("devices", "-c", str(self.dir / "entry.toml"), "--host-root", str(self.dir / "host"),
+                             "--output", "json")
+        self.assertEqual([d["paths"] for d in json.loads(listed.stdout)["resources"][0]["devices"]], [["/dev/ttyUSB1"]])
+        self.browser.see(f"void {self.item('/dev/ttyUSB1')}.querySelector('.copy').click()")
+        self.await_see("at('toast').textContent === 'Copied the entry.'")
+        self.browser.see(f"void {self.item('/dev/ttyUSB0')}.querySelector('.state a').click()")
+        self.await_see("at('tiles').checkVisibility() && !at('host').checkVisibility()")
+        self.assert_no_problems()
+
+    def test_shows_why_a_device_needs_a_decision(self):
+        self.robot()
+        self.open_view()
+        self.assertIn("console", self.browser.see("[...document.querySelectorAll('#host .warn')].map((e) => e.innerText).join()"))
+
+    def test_is_off_without_its_key(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0")))
+        self.open(daemon, "#view=host")
+        self.ask_again("resources[0]?.devices.length === 1")
+        self.assertFalse(self.browser.see("at('views').checkVisibility() || at('host').checkVisibility()"))
+        self.assertEqual(self.browser.see("fetch('api/v1/suggestions').then((answer) => answer.status)"), 404)
+
+    def test_has_contrast_and_fits_small_screens(self):
+        self.robot()
+        product = self.dir / "host/sys/devices/pci0000:00/0000:00:14.0/usb1/1-2/1-2.2/product"
+        product.write_text("<img src=x onerror=alert(1)> " + "long_" * 30)
+        daemon = self.open_view()
+        for how in ({}, {"dark": True}, {"width": 390, "height": 844}, {"width": 320, "height": 700}):
+            self.open(daemon, "#view=host", **how)
+            self.await_see("hostDevices?.suggestions.length > 5")
+            self.browser.see("void document.querySelectorAll('#host .use').forEach((e) => e.click())")
+            self.assertEqual(self.browser.see(CONTRAST), [])
+            if "width" in how:
+                self.assertLessEqual(self.browser.see("document.scrollingElement.scrollWidth"), how["width"])
+        self.assertIn("<img src=x", self.browser.see("at('host').innerText"))
+        self.assert_no_problems()
+
+
 class Pictures(PageTest):
     """The page of a typical node."""
 

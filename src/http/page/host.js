@@ -58,18 +58,17 @@ function showHost() {
 /** One device: what it is, who serves it or what to know before, and its entry. */
 function makeHostDevice(one) {
   const use = make("button", { type: "button", class: "use", "aria-expanded": "false",
-    "aria-label": `Entry for ${one.name}` }, "Entry");
+    "aria-label": `Entry for ${one.description}` }, "Entry");
   const snippet = make("div", { class: "snippet", hidden: "" });
   use.addEventListener("click", () => {
     snippet.hidden = !snippet.hidden;
     set(use, "aria-expanded", String(!snippet.hidden));
-    fill(snippet, one.entry, () => [copyableText(`The entry for ${one.name}`, "the entry", one.entry)]);
+    fill(snippet, one.entry, () => [copyableText(`The entry for ${one.description}`, "the entry", one.entry)]);
   });
   const state = one.served_by
     ? make("span", { class: "state good" }, "served by ", make("a", { href: `#${new URLSearchParams({ resource: one.served_by })}` }, one.served_by))
     : one.danger ? make("span", { class: "state warn" }, one.danger)
     : make("span", { class: "state idle" }, "not served");
   return { elements: [make("li", {},
-    make("span", {}, make("span", { class: "device-name" }, one.name), make("span", { class: "path" }, one.devices.join(", "))),
-    state, make("span", { class: "quiet" }, one.identity), use, snippet)] };
+    make("span", { class: "device-name" }, one.description), state, make("span", { class: "quiet" }, one.identity), use, snippet)] };
 }
