@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/explain/nearest.h"
 #include "cli/explain/report_json.h"
 #include "cli/explain/report_text.h"
 #include "cli/explain/target_filter.h"
@@ -12,6 +13,23 @@
 namespace patchbay {
 namespace {
 
+/// Adds entries for devices that are similar to what matches of resources without devices select:
+/// to a few, because each one reads sysfs.
+void AddNearest(const std::vector<Inspection>& inspections, const HostRoot& host,
+                std::vector<ExplainReport>& reports) {
+  int left = 3;
+  for (ExplainReport& report : reports) {
+    if (report.listed > 0) continue;
+    const auto of = std::ranges::find_if(inspections, [&](const Inspection& inspection) {
+      return inspection.snapshot->spec->name == report.resource;
+    });
+    for (std::size_t i = 0; i < report.matches.size(); ++i) {
+      if (!report.matches[i].outcomes.empty() || left-- <= 0) continue;
+      report.matches[i].nearest = NearestEntry(of->snapshot->spec->matches[i], host);
+    }
+  }
+}
+
 Result<std::vector<ExplainReport>> ExplainHost(const Model& model, const std::string& resource,
                                                const ExplainTarget* target) {
   if (!resource.empty()) TRY(CheckResource(model, resource, NodeName()));
@@ -20,12 +38,12 @@ Result<std::vector<ExplainReport>> ExplainHost(const Model& model, const std::st
   if (target != nullptr) options.wanted = target->Names();
   const auto inspections = TRY(RunScan(model, options));
   auto reports = Explain(inspections, NodeName());
-  if (target != nullptr) {
-    TRY(FilterByTarget(*target, inspections, HostRoot(model.daemon.host_root), reports));
-  }
+  const HostRoot host(model.daemon.host_root);
+  if (target != nullptr) TRY(FilterByTarget(*target, inspections, host, reports));
   std::erase_if(reports, [&](const ExplainReport& report) {
     return !resource.empty() && report.resource != resource;
   });
+  if (target == nullptr) AddNearest(inspections, host, reports);
   return reports;
 }
 

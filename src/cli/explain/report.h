@@ -36,6 +36,7 @@ struct ExplainReport {
     std::vector<MatchOutcome> outcomes;
     std::size_t left_out = 0;   ///< number of entries beyond the maximum of a report
     std::string hint;           ///< what to do if nothing was found; may be empty
+    std::string nearest;        ///< the entry for the nearest device if nothing was found, or ""
     bool is_unrelated = false;  ///< the match cannot apply to the object of the report
   };
   /// A node that another resource also has.

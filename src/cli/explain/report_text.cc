@@ -142,6 +142,11 @@ void AddMatch(const ExplainReport::Match& match, Lines& lines) {
   AddOtherVendors(match, lines);
   lines.More(match.left_out, "");
   if (!match.hint.empty()) lines.Add("hint", match.hint);
+  for (std::string_view rest = match.nearest; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    lines.Add(rest.size() == match.nearest.size() ? "nearest" : "", std::string(line));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  }
 }
 
 /// Returns the main reason why a match lists nothing, or "" if there is no short one.

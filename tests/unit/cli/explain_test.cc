@@ -37,6 +37,29 @@ TEST_F(ExplainTest, ReportsResourcesOfOtherNodes) {
   EXPECT_EQ(Explain({"a.com/x"}).err, "");
 }
 
+TEST_F(ExplainTest, PrintsTheEntryForTheNearestDevice) {
+  test::FakeSysfs sysfs(tree_);
+  const std::string usb = "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1";
+  sysfs.Device(usb, {.subsystem = "usb",
+                     .devtype = "usb_device",
+                     .number = "189:1",
+                     .node = "/dev/bus/usb/001/002",
+                     .attributes = {{"idVendor", "1a86"}, {"idProduct", "7523"}}});
+  sysfs.Device(usb + "/1-1:1.0/tty/ttyACM0", {.subsystem = "tty", .number = "166:0"});
+  for (const char* keys : {"path = \"/dev/ttyUSB*\"", "path = \"/dev/ttyAMC[0-9]\"",
+                           "usb = \"1a86:7532\"", "path = \"/srv/*\"\nusb = \"1a86:7523\""}) {
+    Match(keys);
+    const Ran ran = Explain();
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("    nearest    [[resource]]\n"),
+                               HasSubstr("    usb = \"1a86:7523\"\n")))
+        << keys;
+  }
+  for (const char* keys : {"path = \"/dev/video*\"", "usb = \"0403:*\"", "count = 1"}) {
+    Match(keys);
+    EXPECT_THAT(Explain().out, Not(HasSubstr("nearest"))) << keys;
+  }
+}
+
 TEST_F(ExplainTest, ReportsTheOutcomeOfEveryMatch) {
   Config(kCards);
   tree_.File("srv/card1");
