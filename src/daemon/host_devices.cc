@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string TextOf(std::optional<std::chrono::system_clock::time_point> read_at,
-                   const Suggestions& found) {
+std::string DevicesJson(std::optional<std::chrono::system_clock::time_point> read_at,
+                        const Suggestions& found) {
   return JsonText({{"read_at", read_at ? ordered_json(UtcText(*read_at)) : ordered_json()},
                    {"used_disks", found.used_disks},
                    {"notes", found.notes},
@@ -28,7 +28,7 @@ HostDevices::HostDevices(Loop& loop, ThreadPool& pool, HostRoot host,
       pool_(pool),
       host_(std::move(host)),
       served_(std::move(served)),
-      json_(TextOf({}, {})) {}
+      json_(DevicesJson(std::nullopt, {})) {}
 
 std::string HostDevices::Json() {
   const std::lock_guard lock(mutex_);
@@ -41,7 +41,7 @@ void HostDevices::Read() {
   pool_.Run(
       [host = host_, served = served_()] {
         const Suggestions found = Suggest(host, {.served = served, .lists_served = true});
-        return TextOf(std::chrono::system_clock::now(), found);
+        return DevicesJson(std::chrono::system_clock::now(), found);
       },
       lifetime_.Guard([this](std::string json) {
         {
