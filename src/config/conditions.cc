@@ -33,7 +33,7 @@ std::optional<HardwareId> ParseId(const Text& pattern, std::string_view text, st
       ParseHardwareNumber(text.substr(colon + 1), id.product)) {
     return id;
   }
-  const std::string foreign = HintOnForeignPart(pattern.value);
+  const std::string foreign = HintOnForeignPart(pattern.value, GlobKind::kDotted);
   reporter.Report(Code::kBadValue, pattern.place,
                   Format("\"{}\" is not a pair of IDs as shown by ls{}", text.substr(0, 100), key),
                   !foreign.empty() ? foreign
@@ -43,13 +43,6 @@ std::optional<HardwareId> ParseId(const Text& pattern, std::string_view text, st
                       : "write vendor:device with four hexadecimal digits each, or * for "
                         "any: \"10ee:5000\", \"10ee:*\"");
   return std::nullopt;
-}
-
-/// Returns the port in the name of an interface ("1-1.2:1.0") or of its path ("usb1/1-1.2").
-std::string PortIn(std::string_view text) {
-  text = text.substr(0, text.find(':'));
-  const auto before = text.find_last_not_of("0123456789-.");
-  return std::string(before == std::string_view::npos ? text : text.substr(before + 1));
 }
 
 /// Returns whether a pattern without brackets at its beginning can match a valid name: whether the
@@ -71,62 +64,38 @@ bool CanMatchPort(std::string_view pattern) {
   return CanMatch(pattern, IsUsbPort, {"1-1.1", "usb1"});
 }
 
+/// Returns the port in the name of an interface ("1-1.2:1.0") or of its path ("usb1/1-1.2"), or "".
+std::string PortIn(std::string_view text) {
+  text = text.substr(0, text.find(':'));
+  text.remove_prefix(text.find_last_not_of("0123456789-.") + 1);  // npos + 1 is 0
+  return CanMatchPort(text) ? std::string(text) : "";
+}
+
 bool CanMatchAddress(std::string_view pattern) {
   return CanMatch(pattern, IsPciAddress, {"00000000:00:00.0"});  // domains can have 8 digits
 }
 
-/// Returns the name in sysfs for an address in upper case or in the short form of lspci.
+/// Returns the name in sysfs for an address in upper case or in the short form of lspci, or "".
 std::string AddressIn(std::string_view text) {
   const std::string lower = ToLower(text);
-  return CanMatchAddress(lower) ? lower : "0000:" + lower;
+  const std::string address = CanMatchAddress(lower) ? lower : "0000:" + lower;
+  return CanMatchAddress(address) ? address : "";
 }
 
-/// A condition for names of sysfs.
-struct SysfsName {
-  bool (*can_match)(std::string_view pattern);
-  std::string (*valid_in)(std::string_view);  ///< returns the valid pattern in a similar one
-  std::string_view what, hint;
-};
-constexpr SysfsName kUsbPort{
-    CanMatchPort, PortIn, "the name of a USB port",
-    "write the port as in `ls /sys/bus/usb/devices`: \"1-2\", \"1-2.3\", \"1-2.*\""};
-constexpr SysfsName kPciAddress{
-    CanMatchAddress, AddressIn, "a PCI address",
-    "write the address as in `ls /sys/bus/pci/devices`: \"0000:3b:00.0\", \"0000:3b:*\""};
-
-/// Reports a pattern that matches no name, and returns false then. In `not`, it would exclude
-/// nothing.
-bool CheckName(const Text& text, const NamePattern& pattern, const SysfsName& kind,
-               Reporter& reporter) {
-  if (kind.can_match(pattern.text())) return true;
-  const std::string near = kind.valid_in(pattern.text());
-  const std::string foreign = HintOnForeignPart(text.value);
-  reporter.Report(Code::kBadPattern, text.place,
-                  Format("\"{}\" is not {}", text.value.substr(0, 100), kind.what),
-                  !foreign.empty()       ? foreign
-                  : kind.can_match(near) ? Format("write \"{}\"", near)
-                                         : std::string(kind.hint));
-  return false;
-}
-
-std::vector<NamePattern> CompileNames(const Section& section, std::string_view key,
-                                      PatternBudget& budget, Reporter& reporter,
-                                      const SysfsName* kind = nullptr) {
-  std::vector<NamePattern> patterns;
-  for (const Text& text : section.GetTexts(key)) {
-    auto compiled = CompileNamePatterns(text, budget, reporter);
-    if (!compiled) continue;
-    bool are_valid = true;
-    for (NamePattern& pattern : *compiled) {
-      if (kind != nullptr && !CheckName(text, pattern, *kind, reporter)) are_valid = false;
-      patterns.push_back(std::move(pattern));
-    }
-    if (are_valid) {
-      WarnOfForeignParts(text, kind == nullptr ? GlobKind::kText : GlobKind::kDotted, reporter);
-    }
-  }
-  return patterns;
-}
+constexpr NameKind kAnyText{.notation = GlobKind::kText};
+constexpr NameKind kKernelName{.notation = GlobKind::kName};
+constexpr NameKind kUsbPort{
+    .notation = GlobKind::kDotted,
+    .can_match = CanMatchPort,
+    .corrected = PortIn,
+    .what = "the name of a USB port",
+    .hint = "write the port as in `ls /sys/bus/usb/devices`: \"1-2\", \"1-2.3\", \"1-2.*\""};
+constexpr NameKind kPciAddress{
+    .notation = GlobKind::kDotted,
+    .can_match = CanMatchAddress,
+    .corrected = AddressIn,
+    .what = "a PCI address",
+    .hint = "write the address as in `ls /sys/bus/pci/devices`: \"0000:3b:00.0\", \"0000:3b:*\""};
 
 /// Returns the IDs of a list, or none if one of them is invalid, because an empty list would match
 /// every device.
@@ -150,8 +119,8 @@ std::optional<std::vector<HardwareId>> CompileIds(const Section& section, std::s
 std::optional<UsbPattern> CompileUsb(const Section& section, PatternBudget& budget,
                                      Reporter& reporter) {
   UsbPattern usb{{},
-                 CompileNames(section, "serial", budget, reporter),
-                 CompileNames(section, "usb_port", budget, reporter, &kUsbPort)};
+                 CompileNames(section.GetTexts("serial"), kAnyText, budget, reporter),
+                 CompileNames(section.GetTexts("usb_port"), kUsbPort, budget, reporter)};
   auto ids = CompileIds(section, "usb", budget, reporter);
   if (!ids) return std::nullopt;
   usb.ids = std::move(*ids);
@@ -160,7 +129,7 @@ std::optional<UsbPattern> CompileUsb(const Section& section, PatternBudget& budg
 
 std::optional<PciPattern> CompilePci(const Section& section, PatternBudget& budget,
                                      Reporter& reporter) {
-  PciPattern pci{{}, CompileNames(section, "pci_address", budget, reporter, &kPciAddress)};
+  PciPattern pci{{}, CompileNames(section.GetTexts("pci_address"), kPciAddress, budget, reporter)};
   auto ids = CompileIds(section, "pci", budget, reporter);
   if (!ids) return std::nullopt;
   pci.ids = std::move(*ids);
@@ -172,13 +141,11 @@ UdevPattern::Values CompileValues(const Section& udev, std::string_view key, Pat
                                   Reporter& reporter) {
   UdevPattern::Values values;
   for (const auto& [name, text] : udev.GetPairs(key)) {
-    auto patterns = CompileNamePatterns(text, budget, reporter);
-    if (!patterns) continue;
-    WarnOfForeignParts(text, GlobKind::kText, reporter);
     if (values.empty() || values.back().first != name.value) {
       values.emplace_back(name.value, std::vector<NamePattern>());
     }
-    std::ranges::move(*patterns, std::back_inserter(values.back().second));
+    std::ranges::move(CompileNames({text}, kAnyText, budget, reporter),
+                      std::back_inserter(values.back().second));
   }
   return values;
 }
@@ -195,8 +162,8 @@ void CheckAttributeNames(const Section& udev, Reporter& reporter) {
 std::optional<UdevPattern> CompileUdev(const Section& udev, PatternBudget& budget,
                                        Reporter& reporter) {
   CheckAttributeNames(udev, reporter);
-  return UdevPattern{CompileNames(udev, "subsystem", budget, reporter),
-                     CompileNames(udev, "driver", budget, reporter),
+  return UdevPattern{CompileNames(udev.GetTexts("subsystem"), kKernelName, budget, reporter),
+                     CompileNames(udev.GetTexts("driver"), kKernelName, budget, reporter),
                      CompileValues(udev, "properties", budget, reporter),
                      CompileValues(udev, "attributes", budget, reporter)};
 }

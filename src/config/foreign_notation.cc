@@ -72,6 +72,9 @@ using Condition = bool (*)(std::string_view before, std::string_view rest, GlobK
 bool Always(std::string_view, std::string_view, GlobKind) { return true; }
 bool InPath(std::string_view, std::string_view, GlobKind kind) { return IsPath(kind); }
 bool AtBegin(std::string_view before, std::string_view, GlobKind) { return before.empty(); }
+bool AtBeginOfCondition(std::string_view before, std::string_view, GlobKind kind) {
+  return before.empty() && kind != GlobKind::kHost;
+}
 bool AtEnd(std::string_view, std::string_view rest, GlobKind) { return rest.size() == 1; }
 
 /// Returns a name without the digits, and the wildcards that can be digits, at its end.
@@ -109,16 +112,25 @@ bool IsUnlikelyDot(std::string_view path, GlobKind kind) {
   return kind == GlobKind::kPath || std::ranges::count(kNumberedNames, word) > 0;
 }
 
-/// In a text, a dot before a wildcard is unlikely behind a word at the beginning.
+/// In a text, a dot before a wildcard is unlikely behind a word at the beginning. Names in which
+/// dots are usual have none at the beginning and behind a dash.
 bool BehindWord(std::string_view before, std::string_view, GlobKind kind) {
   if (IsPath(kind)) return IsUnlikelyDot(before, kind);
-  return kind == GlobKind::kText &&
-         std::ranges::all_of(before, [](char c) { return IsNameStart(c) || c == ' '; });
+  if (kind == GlobKind::kDotted || kind == GlobKind::kHost) {
+    return before.empty() || before.ends_with('-');
+  }
+  return std::ranges::all_of(before, [](char c) { return IsNameStart(c) || c == ' '; });
 }
 
-/// Braces can contain paths with commas between them.
-bool OutsideBraces(std::string_view before, std::string_view, GlobKind kind) {
-  return IsPath(kind) && std::ranges::count(before, '{') == std::ranges::count(before, '}');
+/// Braces can contain names and paths with commas between them.
+bool OutsideBraces(std::string_view before) {
+  return std::ranges::count(before, '{') == std::ranges::count(before, '}');
+}
+bool BetweenPaths(std::string_view before, std::string_view, GlobKind kind) {
+  return IsPath(kind) && OutsideBraces(before);
+}
+bool BetweenNames(std::string_view before, std::string_view, GlobKind kind) {
+  return !IsPath(kind) && kind != GlobKind::kText && OutsideBraces(before);
 }
 
 /// Returns the text between the first character and the next `end`.
@@ -191,10 +203,11 @@ constexpr std::string_view kForAnyText = "write * for any text";
 constexpr std::string_view kForNumbers =
     "write [0-3] for the numbers 0 to 3, {[0-9],1[0-5]} for 0 to 15, and [a-c] for letters";
 constexpr std::string_view kNoSeparator = "does not separate paths";
-constexpr std::string_view kForPaths = "write a list: [\"/dev/…\", \"/dev/…\"]";
+constexpr std::string_view kNoSeparatorOfNames = "does not separate names";
+constexpr std::string_view kForList = "write a list";  // and the pattern as one
 constexpr ForeignPart kForeignParts[] = {
     {"\\x", IsHex, "is read without the backslash, which escapes the next character",
-     "a backslash of the name needs another one"},
+     "a backslash of the name needs another one"},  // and the pattern with it
     {"\\d", Always, kIsRegex, kForDigits},
     {"\\w", Always, kIsRegex, kForAnyText},
     {"\\s", Always, kIsRegex, "write ? for one character"},
@@ -205,7 +218,7 @@ constexpr ForeignPart kForeignParts[] = {
     {".*", BehindWord, kIsRegex, kForAnyText},
     {"^", AtBegin, kIsRegex, "remove ^: a glob matches the whole text"},
     {"$", AtEnd, kIsRegex, "remove $: a glob matches the whole text; \\$ is the character"},
-    {"!", AtBegin, "does not negate a pattern",
+    {"!", AtBeginOfCondition, "does not negate a pattern",
      "remove the !: a condition selects devices, and one in not = { … } of the match excludes "
      "them"},
     {"{", IsRange, "is a range of a shell, and here only a text", kForNumbers, '}'},
@@ -220,9 +233,11 @@ constexpr ForeignPart kForeignParts[] = {
      "write [[resource.device_node]] and below it permissions = \"rw\""},
     {":/", InPath, "does not separate the paths of host and container",
      "write [[resource.device_node]] and below it container_path = \"/dev/…\""},
-    {",/", OutsideBraces, kNoSeparator, kForPaths},
-    {";/", OutsideBraces, kNoSeparator, kForPaths},
-    {" /", OutsideBraces, kNoSeparator, kForPaths},
+    {",/", BetweenPaths, kNoSeparator, kForList},
+    {";/", BetweenPaths, kNoSeparator, kForList},
+    {" /", BetweenPaths, kNoSeparator, kForList},
+    {",", BetweenNames, kNoSeparatorOfNames, kForList},
+    {";", BetweenNames, kNoSeparatorOfNames, kForList},
 };
 
 /// Returns the first foreign part of a valid glob and sets `at` to its offset, or returns null.
@@ -254,6 +269,34 @@ std::string WithBackslashes(std::string_view pattern) {
     text += is_hex ? '\\' : pattern[++i];
   }
   return QuoteToml(text);
+}
+
+/// Returns the texts that commas, semicolons, or spaces in front of a slash separate, in TOML.
+std::string AsList(std::string_view pattern) {
+  std::string list, item;
+  for (std::size_t i = 0; i <= pattern.size(); ++i) {
+    const std::string_view rest = pattern.substr(i);
+    const bool is_end = rest.empty() || rest[0] == ',' || rest[0] == ';' ||
+                        (rest[0] == ' ' && (item.empty() || rest.starts_with(" /")));
+    if (!is_end) {
+      item += rest[0];
+    } else if (!item.empty()) {
+      list += (list.empty() ? "" : ", ") + QuoteToml(std::exchange(item, ""));
+    }
+  }
+  return Format("[{}]", list);
+}
+
+std::string HintOf(const ForeignPart& part, std::string_view pattern, GlobKind kind) {
+  std::string hint(part.hint);
+  if (part.is_foreign == IsHex) {
+    hint += ": " + Truncate(WithBackslashes(pattern), 200);
+  } else if (part.hint == kForList) {
+    hint += ": " + Truncate(AsList(pattern), 200);
+  } else if (kind == GlobKind::kSource && part.problem == kIsRegex) {
+    hint += "; or write a regex instead of a path: regex = '…'";
+  }
+  return hint;
 }
 
 }  // namespace
@@ -305,34 +348,16 @@ void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter) {
   const auto size = part->is_foreign == IsHex ? 4
                     : part->end == 0          ? part->text.size()
                                               : rest.find(part->end) + 1;
-  std::string hint(part->hint);
-  if (part->is_foreign == IsHex) {
-    hint += ": " + Truncate(WithBackslashes(glob.value), 200);
-  } else if (kind == GlobKind::kSource && part->problem == kIsRegex) {
-    hint += "; or write a regex instead of a path: regex = '…'";
-  }
-  reporter.Report(
-      part->is_foreign == HasEmptyRange ? Code::kBadPattern : Code::kForeignNotation, glob.At(at),
-      Format("\"{}\" {}", Truncate(rest.substr(0, size), 100), part->problem), std::move(hint));
+  reporter.Report(part->is_foreign == HasEmptyRange ? Code::kBadPattern : Code::kForeignNotation,
+                  glob.At(at),
+                  Format("\"{}\" {}", Truncate(rest.substr(0, size), 100), part->problem),
+                  HintOf(*part, glob.value, kind));
 }
 
-std::string HintOnForeignPart(std::string_view pattern) {
+std::string HintOnForeignPart(std::string_view pattern, GlobKind kind) {
   std::size_t at = 0;
-  if (const ForeignPart* part = FindForeignPart(pattern, GlobKind::kDotted, at)) {
-    return std::string(part->hint);
-  }
-  const bool is_list = pattern.size() <= 100 && pattern.find('{') == std::string_view::npos &&
-                       pattern.find_first_of(",;") != std::string_view::npos;
-  if (!is_list) return "";
-  std::string items;
-  while (!pattern.empty()) {
-    const std::string_view item = pattern.substr(0, pattern.find_first_of(",;"));
-    pattern.remove_prefix(std::min(item.size() + 1, pattern.size()));
-    const auto first = item.find_first_not_of(' ');
-    if (first == std::string_view::npos) continue;
-    items += (items.empty() ? "" : ", ") + QuoteToml(std::string(item.substr(first)));
-  }
-  return Format("write a list: [{}]", items);
+  const ForeignPart* part = FindForeignPart(pattern, kind, at);
+  return part == nullptr ? "" : HintOf(*part, pattern, kind);
 }
 
 std::optional<ForeignInRegex> FindForeignInRegex(std::string_view regex, bool is_path) {

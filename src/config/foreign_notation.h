@@ -22,16 +22,15 @@ void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporte
 void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter);
 
 /// A pattern for the paths that are the source of a match, for other paths, for text from a device,
-/// or for names in which dots are usual.
-enum class GlobKind { kSource, kPath, kText, kDotted };
+/// for names of the kernel without commas, for those in which dots are usual too, or for hosts.
+enum class GlobKind { kSource, kPath, kText, kName, kDotted, kHost };
 
 /// Reports the first part of a valid glob that is syntax of regular expressions or of a shell, or
 /// several paths.
 void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter);
 
-/// Returns the hint of that report for a name in which dots are usual, also for several names with
-/// commas between them, or "".
-std::string HintOnForeignPart(std::string_view pattern);
+/// Returns the hint of that report, also for a pattern that is invalid as a name, or "".
+std::string HintOnForeignPart(std::string_view pattern, GlobKind kind);
 
 struct ForeignInRegex {
   std::size_t offset;

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "base/ascii.h"
 #include "base/number.h"
 
 namespace patchbay {
@@ -24,18 +23,6 @@ std::optional<std::string> NormalizedPermissions(std::string_view text) {
   }
   if (text.empty() || normalized.size() != text.size()) return std::nullopt;
   return normalized;
-}
-
-std::optional<std::string> NormalizedHost(std::string_view text) {
-  std::string host;
-  for (const char c : text) {
-    if (!IsAlnum(c) && std::string_view("*.-_").find(c) == std::string_view::npos) {
-      return std::nullopt;
-    }
-    host.push_back(ToLower(c));
-  }
-  if (host.empty()) return std::nullopt;
-  return host;
 }
 
 std::optional<std::string> NormalizedListenAddress(std::string_view text) {

@@ -9,9 +9,6 @@ namespace patchbay {
 /// Returns the given letters of "rwm" in this order; none if the text is invalid.
 std::optional<std::string> NormalizedPermissions(std::string_view text);
 
-/// Returns a host name in lower case, in which * matches any text; none if the text is invalid.
-std::optional<std::string> NormalizedHost(std::string_view text);
-
 /// Returns host:port, [v6]:port or, for :port, [::]:port; none if the text is invalid.
 std::optional<std::string> NormalizedListenAddress(std::string_view text);
 inline constexpr std::string_view kHintOnListen =

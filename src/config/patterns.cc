@@ -1,6 +1,7 @@
 #include "config/patterns.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -121,6 +122,31 @@ std::optional<std::vector<NamePattern>> CompileNamePatterns(const Text& text, Pa
   for (const NamePattern& pattern : *patterns) bytes += sizeof pattern + pattern.text().size();
   if (!Take(0, bytes, text, budget, reporter)) return std::nullopt;
   return std::move(*patterns);
+}
+
+std::vector<NamePattern> CompileNames(const std::vector<Text>& list, const NameKind& kind,
+                                      PatternBudget& budget, Reporter& reporter) {
+  std::vector<NamePattern> names;
+  for (const Text& text : list) {
+    auto patterns = CompileNamePatterns(text, budget, reporter);
+    if (!patterns) continue;
+    const auto invalid = std::ranges::find_if(*patterns, [&](const NamePattern& pattern) {
+      return kind.can_match != nullptr && !kind.can_match(pattern.text());
+    });
+    if (invalid == patterns->end()) {
+      WarnOfForeignParts(text, kind.notation, reporter);
+    } else {
+      const std::string foreign = HintOnForeignPart(text.value, kind.notation);
+      const std::string near = kind.corrected == nullptr ? "" : kind.corrected(invalid->text());
+      reporter.Report(kind.code, text.place,
+                      Format("\"{}\" is not {}", invalid->text().substr(0, 100), kind.what),
+                      !foreign.empty() ? foreign
+                      : !near.empty()  ? Format("write \"{}\"", near)
+                                       : std::string(kind.hint));
+    }
+    std::ranges::move(*patterns, std::back_inserter(names));
+  }
+  return names;
 }
 
 std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
 #include "config/conditions.h"
@@ -91,23 +92,20 @@ void CheckReleaseHooks(const Section& document, const Model& model, Reporter& re
   }
 }
 
-void CompileHosts(const std::vector<Text>& list, PatternBudget& budget, Reporter& reporter,
-                  DaemonSpec& spec) {
-  spec.hosts.clear();
-  for (const Text& text : list) {
-    const auto names = CompileNamePatterns(text, budget, reporter);
-    for (const NamePattern& name : names.value_or(std::vector<NamePattern>())) {
-      if (const auto host = NormalizedHost(name.text())) {
-        spec.hosts.push_back(NamePattern::Compile(*host).value());
-        continue;
-      }
-      reporter.Report(Code::kBadValue, text.place,
-                      Format("\"{}\" is not a valid host name", name.text().substr(0, 100)),
-                      "use the name only, as in \"patchbay.example.com\", without scheme, port or "
-                      "path; IP addresses are always accepted");
-    }
-  }
+/// Returns whether a pattern in lower case has only what a host name can have, and *.
+bool IsHostPattern(std::string_view pattern) {
+  return !pattern.empty() && std::ranges::all_of(pattern, [](char c) {
+    return IsLower(c) || IsDigit(c) || std::string_view("*.-_").find(c) != std::string_view::npos;
+  });
 }
+
+constexpr NameKind kHost{.notation = GlobKind::kHost,
+                         .can_match = IsHostPattern,
+                         .code = Code::kBadValue,
+                         .what = "a valid host name",
+                         .hint =
+                             "use the name only, as in \"patchbay.example.com\", without "
+                             "scheme, port or path; IP addresses are always accepted"};
 
 DaemonSpec CompileDaemon(const Section& daemon, PatternBudget& budget, Reporter& reporter) {
   DaemonSpec spec;
@@ -125,7 +123,11 @@ DaemonSpec CompileDaemon(const Section& daemon, PatternBudget& budget, Reporter&
                       std::string(kHintOnListen));
     }
   }
-  if (daemon.Has("hosts")) CompileHosts(daemon.GetTexts("hosts"), budget, reporter, spec);
+  if (daemon.Has("hosts")) {
+    std::vector<Text> hosts = daemon.GetTexts("hosts");
+    for (Text& host : hosts) host.value = ToLower(host.value);
+    spec.hosts = CompileNames(hosts, kHost, budget, reporter);
+  }
   ReadDirectory(daemon, "kubelet_dir", reporter, spec.kubelet_dir);
   ReadDirectory(daemon, "host_root", reporter, spec.host_root);
   ReadDirectory(daemon, "cdi_dir", reporter, spec.cdi_dir);
@@ -161,15 +163,14 @@ void CheckNodeName(const Text& text, const std::vector<NamePattern>& patterns, R
     return pattern.literal() ? IsDnsSubdomain(pattern.text()) : HasLabels(pattern.text());
   });
   if (at == std::string_view::npos && are_names) {
-    return WarnOfForeignParts(text, GlobKind::kDotted, reporter);
+    return WarnOfForeignParts(text, GlobKind::kHost, reporter);
   }
-  const std::string foreign = HintOnForeignPart(value);
+  const std::string foreign = HintOnForeignPart(value, GlobKind::kHost);
   reporter.Report(
       Code::kBadPattern, text.At(at == std::string_view::npos ? 0 : at),
       Format("no node can have the name \"{}\"", value.substr(0, 100)),
-      !foreign.empty() ? foreign
-      : value.find(".*") != std::string_view::npos
-          ? "write * for any text"
+      !foreign.empty()
+          ? foreign
           : "names of nodes have lowercase letters, digits, - and ., see `kubectl get nodes`; "
             "the list has globs, such as edge-* and edge-[0-9], and !edge-7 excludes a node");
 }
