@@ -149,6 +149,12 @@ Json HasOneOf(const std::vector<KeyInfo>& keys, const char* combined) {
   return {{combined, some}};
 }
 
+std::vector<KeyInfo> Named(std::string_view names, std::span<const KeyInfo> section) {
+  std::vector<KeyInfo> keys;
+  for (const std::string_view name : Words(names)) keys.push_back(*FindKey(section, name));
+  return keys;
+}
+
 /// Adds the rules on alternatives: a section has at least one, and only one of its lowest group,
 /// without the keys that this one excludes.
 void AddAlternatives(std::span<const KeyInfo> section, Json& rules) {
@@ -161,7 +167,7 @@ void AddAlternatives(std::span<const KeyInfo> section, Json& rules) {
     for (const KeyInfo& key : keys) {
       std::vector<KeyInfo> others = keys;
       std::erase_if(others, [&](const KeyInfo& other) { return other.name == key.name; });
-      for (const std::string_view name : key.excludes) others.push_back(*FindKey(section, name));
+      for (const KeyInfo& other : Named(key.excludes, section)) others.push_back(other);
       Json alone = others.empty() ? Json::object() : HasNone(others);
       if (!key.alternative_requires.empty()) {
         alone["properties"][std::string(key.name)] = {{"required", {key.alternative_requires}}};
@@ -180,17 +186,13 @@ void AddAlternatives(std::span<const KeyInfo> section, Json& rules) {
 Json Rules(std::span<const KeyInfo> section) {
   Json rules = Json::array();
   AddAlternatives(section, rules);
-  const auto named = [&](std::span<const std::string_view> names) {
-    std::vector<KeyInfo> keys;
-    for (const std::string_view name : names) keys.push_back(*FindKey(section, name));
-    return keys;
-  };
   for (const KeyInfo& key : section) {
     if (!key.needs.empty()) {
-      rules.push_back({{"if", HasOneOf(named(key.needs), "oneOf")}, {"else", HasNone({key})}});
+      rules.push_back(
+          {{"if", HasOneOf(Named(key.needs, section), "oneOf")}, {"else", HasNone({key})}});
     }
     if (!key.excludes.empty() && key.alternative_group == 0) {
-      rules.push_back({{"if", Has(key)}, {"then", HasNone(named(key.excludes))}});
+      rules.push_back({{"if", Has(key)}, {"then", HasNone(Named(key.excludes, section))}});
     }
   }
   return rules;

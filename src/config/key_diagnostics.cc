@@ -206,7 +206,7 @@ std::string HintOnUdevKey(std::string_view key, std::span<const KeyInfo> keys) {
 }
 
 /// Keys of other device plugins, or plausible names for a key, and their hint. `sections` and
-/// `names` are lists of words. A row for a section above another one comes before it, because the
+/// `names` are lists of Words. A row for a section above another one comes before it, because the
 /// first row applies if the key is in a section above the first one.
 struct ForeignKeys {
   std::string_view sections, names, hint;
@@ -276,7 +276,7 @@ constexpr ForeignKeys kForeignKeys[] = {
 };
 
 bool HasWord(std::string_view words, std::string_view word) {
-  return Format(" {} ", words).find(Format(" {} ", word)) != std::string::npos;
+  return std::ranges::count(Words(words), word) > 0;
 }
 
 /// Returns the hint on a foreign key of the section, or "".

@@ -24,23 +24,10 @@ constexpr std::int64_t kDay = 24 * 3'600 * kSecond;
 constexpr std::string_view kPreferences[] = {"none", "packed", "spread"};  // as in Preference
 constexpr std::string_view kHealths[] = {"healthy", "unhealthy"};          // as in Health
 
-constexpr std::string_view kTokenFile[] = {"token_file"};
-constexpr std::string_view kClientCertificate[] = {"client_certificate"};
-constexpr std::string_view kClientKey[] = {"client_key"};
-constexpr std::string_view kUsb[] = {"usb"};
-constexpr std::string_view kCommand[] = {"command"};
-constexpr std::string_view kExclude[] = {"exclude"};
-constexpr std::string_view kPath[] = {"path"};
-constexpr std::string_view kType[] = {"type"};
-constexpr std::string_view kTogether[] = {"together"};
-constexpr std::string_view kNotWithCommand[] = {"usb",         "pci",  "usb_port",
-                                                "pci_address", "udev", "not"};
-constexpr std::string_view kNotWithCount[] = {
-    "usb",      "pci",      "usb_port",         "pci_address",   "udev",
-    "not",      "exclude",  "exclude_required", "allow_mounted", "type",
-    "group_by", "together", "require",          "max_devices"};
-constexpr std::string_view kFile[] = {"file"};
-constexpr std::string_view kExpectations[] = {"equals", "matches"};
+constexpr std::string_view kNotWithCommand = "usb pci usb_port pci_address udev not";
+constexpr std::string_view kNotWithCount =
+    "usb pci usb_port pci_address udev not exclude exclude_required allow_mounted type group_by "
+    "together require max_devices";
 
 constexpr std::string_view kOneCredential =
     "set both keys of the client certificate, or only token_file";
@@ -138,13 +125,13 @@ constexpr KeyInfo kKeys[] = {
         "a file with a client certificate, instead of a token",
         {.example = R"("/etc/patchbay/client.crt")",
          .alternative_group = 1,
-         .needs = kClientKey,
-         .excludes = kTokenFile,
+         .needs = "client_key",
+         .excludes = "token_file",
          .hint = kOneCredential}),
     Key("daemon.kubernetes", "client_key", kString,
         "a file with the private key of the client certificate",
         {.example = R"("/etc/patchbay/client.key")",
-         .needs = kClientCertificate,
+         .needs = "client_certificate",
          .hint = kOneCredential}),
 
     Key("resource", "name", kString,
@@ -226,10 +213,10 @@ constexpr KeyInfo kKeys[] = {
         {.example = R"("0403:6001")",
          .non_empty = true,
          .alternative_group = 2,
-         .excludes = kType,
+         .excludes = "type",
          .hint = kOnlyDeviceNodes}),
     Key("resource.match", "serial", kStringOrStrings, "with usb: patterns for the serial number",
-        {.example = R"("A9*")", .non_empty = true, .needs = kUsb, .hint = kAnyUsb}),
+        {.example = R"("A9*")", .non_empty = true, .needs = "usb", .hint = kAnyUsb}),
     Key("resource.match", "usb_port", kStringOrStrings,
         "condition: patterns for the USB port, as in {usb_port}",
         {.example = R"("1-2.*")",
@@ -240,7 +227,7 @@ constexpr KeyInfo kKeys[] = {
         {.example = R"("10ee:*")",
          .non_empty = true,
          .alternative_group = 2,
-         .excludes = kType,
+         .excludes = "type",
          .hint = kOnlyDeviceNodes}),
     Key("resource.match", "pci_address", kStringOrStrings,
         "condition: patterns for the PCI address, as in {pci_address}",
@@ -255,7 +242,7 @@ constexpr KeyInfo kKeys[] = {
          .non_empty = true,
          .alternative_group = 3,
          .alternative_requires = "subsystem",
-         .excludes = kType,
+         .excludes = "type",
          .hint = kOnlyDeviceNodes}),
     Key("resource.match", "not", kTable,
         "devices that meet its conditions of usb, of pci or of udev are excluded",
@@ -271,7 +258,7 @@ constexpr KeyInfo kKeys[] = {
         "with command: the program is killed after this time",
         {.default_value = R"("10s")",
          .range = {100, 300 * kSecond},
-         .needs = kCommand,
+         .needs = "command",
          .hint = "remove the key"}),
     Key("resource.match", "count", kInteger,
         "source: the number of devices, which have no node on the host",
@@ -285,7 +272,10 @@ constexpr KeyInfo kKeys[] = {
         {.example = R"("/dev/ttyUSB9*")"}),
     Key("resource.match", "exclude_required", kBoolean,
         "no device is advertised while a glob of exclude excludes nothing",
-        {.default_value = "false", .example = "true", .needs = kExclude, .hint = "remove the key"}),
+        {.default_value = "false",
+         .example = "true",
+         .needs = "exclude",
+         .hint = "remove the key"}),
     Key("resource.match", "allow_mounted", kBoolean,
         "disks that the host uses are advertised; no hook runs for them",
         {.default_value = "false", .example = "true"}),
@@ -298,13 +288,13 @@ constexpr KeyInfo kKeys[] = {
     Key("resource.match", "group_by", kString,
         "the name of a variable; nodes with the same value are one device",
         {.example = R"("card")",
-         .excludes = kTogether,
+         .excludes = "together",
          .hint = "keep group_by for one device per value, or together for one device"}),
     Key("resource.match", "together", kBoolean,
         "whether all nodes of the match are one device, which needs a node for each pattern of "
         "path",
         {.default_value = "false",
-         .needs = kPath,
+         .needs = "path",
          .hint = "list the nodes of the device: path = [\"/dev/kvm\", \"/dev/net/tun\"]"}),
     Key("resource.match", "require", kStringOrStrings,
         "globs; a device must have a node for each of them", {.example = R"("/dev/dri/renderD*")"}),
@@ -321,7 +311,7 @@ constexpr KeyInfo kKeys[] = {
         {.example = R"("0403:6001")", .non_empty = true}),
     Key("resource.match.not", "serial", kStringOrStrings,
         "with usb: patterns for the serial number",
-        {.example = R"("A9*")", .non_empty = true, .needs = kUsb, .hint = kAnyUsb}),
+        {.example = R"("A9*")", .non_empty = true, .needs = "usb", .hint = kAnyUsb}),
     Key("resource.match.not", "usb_port", kStringOrStrings, "patterns for the USB port",
         {.example = R"("1-2.*")", .non_empty = true}),
     Key("resource.match.not", "pci", kStringOrStrings,
@@ -379,12 +369,12 @@ constexpr KeyInfo kKeys[] = {
         "a file of the host, for example in /sys; healthy if it has the expected content",
         {.example = R"("/sys/class/net/{INTERFACE}/operstate")",
          .alternative_group = 1,
-         .needs = kExpectations,
+         .needs = "equals matches",
          .hint = "equals = \"up\", or matches = 'up|unknown'"}),
     Key("resource.health", "equals", kString, "with file: the expected content",
-        {.example = R"("up")", .needs = kFile, .hint = "add the file to read"}),
+        {.example = R"("up")", .needs = "file", .hint = "add the file to read"}),
     Key("resource.health", "matches", kString, "with file: an RE2 expression for the whole content",
-        {.example = R"("up|unknown")", .needs = kFile, .hint = "add the file to read"}),
+        {.example = R"("up|unknown")", .needs = "file", .hint = "add the file to read"}),
     Key("resource.health", "period", kDuration, "interval between probes, with a jitter of 10 %",
         {.default_value = R"("30s")", .range = {100, kDay}}),
     Key("resource.health", "timeout", kDuration, "a probe that takes longer fails",
@@ -431,6 +421,15 @@ std::span<const KeyInfo> KeysOf(std::string_view section) {
   const auto is_of_section = [&](const KeyInfo& key) { return key.section == section; };
   const auto* first = std::ranges::find_if(kKeys, is_of_section);
   return {first, std::find_if_not(first, std::end(kKeys), is_of_section)};
+}
+
+std::vector<std::string_view> Words(std::string_view list) {
+  std::vector<std::string_view> words;
+  while (!list.empty()) {
+    words.push_back(list.substr(0, list.find(' ')));
+    list.remove_prefix(std::min(words.back().size() + 1, list.size()));
+  }
+  return words;
 }
 
 const KeyInfo* FindKey(std::span<const KeyInfo> keys, std::string_view name) {

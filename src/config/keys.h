@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace patchbay {
 
@@ -57,10 +58,10 @@ struct KeyInfo {
   int alternative_group = 0;
   /// If the key is the selected alternative, its table must have this key.
   std::string_view alternative_requires = "";
-  std::span<const std::string_view> needs = {};  ///< the key requires exactly one of these
+  std::string_view needs = "";  ///< the key requires exactly one of these, see Words
   /// Keys that cannot be combined with this one; if this one is an alternative, only while it is
   /// the selected one.
-  std::span<const std::string_view> excludes = {};
+  std::string_view excludes = "";
   /// On an error of `needs` or `excludes`; of a key without both, on a missing alternative.
   std::string_view hint = "";
 };
@@ -70,6 +71,9 @@ std::span<const KeyInfo> AllKeys();
 
 /// Returns the keys of one section.
 std::span<const KeyInfo> KeysOf(std::string_view section);
+
+/// Returns the words of a list in the table, in which a space separates them: "equals matches".
+std::vector<std::string_view> Words(std::string_view list);
 
 /// Returns the key with this name, or null.
 const KeyInfo* FindKey(std::span<const KeyInfo> keys, std::string_view name);

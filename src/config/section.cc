@@ -317,17 +317,18 @@ void Section::CheckRelations(Reporter& reporter) const {
   for (const Entry& entry : entries_) {
     const KeyInfo& key = *entry.key;
     if (!entry.IsOn()) continue;
-    const auto needed = std::ranges::count_if(key.needs, is_given);
-    if (!key.needs.empty() && needed != 1) {
+    const std::vector<std::string_view> needs = Words(key.needs);
+    const auto needed = std::ranges::count_if(needs, is_given);
+    if (!needs.empty() && needed != 1) {
       reporter.Report(Code::kWrongCombination, entry.value->place,
-                      Format("\"{}\" needs {}{}", key.name, OneOf(key.needs, '"'),
+                      Format("\"{}\" needs {}{}", key.name, OneOf(needs, '"'),
                              needed == 0 ? "" : ", and only one of them"),
                       std::string(key.hint));
     }
     if (key.alternative_group != 0 && key.name != alternative_) continue;
+    const std::vector<std::string_view> excluded = Words(key.excludes);
     for (const Entry& other : entries_) {
-      const bool is_excluded = std::ranges::count(key.excludes, other.key->name) != 0;
-      if (!is_excluded || !other.IsOn()) continue;
+      if (!other.IsOn() || std::ranges::count(excluded, other.key->name) == 0) continue;
       reporter.Report(Code::kWrongCombination, other.value->place,
                       Format("\"{}\" cannot be combined with \"{}\"", other.key->name, key.name),
                       std::string(key.hint));

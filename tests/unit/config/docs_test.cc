@@ -316,8 +316,8 @@ TEST(Keys, ReferToOtherKeysThatExist) {
   for (const KeyInfo& key : AllKeys()) {
     const bool is_section = key.type == ValueType::kTable || key.type == ValueType::kTables;
     EXPECT_EQ(!KeysOf(key.table).empty() && !key.table.empty(), is_section) << key.name;
-    for (const auto& names : {key.needs, key.excludes}) {
-      for (const std::string_view name : names) {
+    for (const std::string_view names : {key.needs, key.excludes}) {
+      for (const std::string_view name : Words(names)) {
         EXPECT_NE(FindKey(KeysOf(key.section), name), nullptr) << key.name << ": " << name;
       }
     }
