@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/ascii.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "config/foreign_notation.h"
 
 namespace patchbay {
 namespace {
@@ -51,39 +53,84 @@ bool IsData(const TemplateShape& argument, std::string_view before, bool has_scr
   return has_script && argument.text.size() == 1 && !IsCodeOption(before);
 }
 
-/// Reports a program that is certainly invalid: a whole command line, or a path that depends on the
-/// working directory.
-bool CheckProgram(const Text& program, std::string_view example, Reporter& reporter) {
-  const std::string& text = program.value;
-  if (const auto space = text.find(' '); space != std::string::npos) {
-    reporter.Report(Code::kBadCommand, program.At(space), "the program name contains a space",
-                    "no shell is used; list each argument separately: " + std::string(example));
-    return false;
+/// Returns whether an argument names a shell or another interpreter, so that others can be code.
+bool CanHaveCode(const std::vector<Text>& argv) {
+  return std::ranges::any_of(argv, [](const Text& argument) {
+    const std::string_view name = NameOf(argument.value);
+    return Contains(kShells, name) || Contains(kInterpreters, name) || Contains(kPassToShell, name);
+  });
+}
+
+/// Reports what FindVariableInCode finds. `compiled` has one template for each item of the list.
+void CheckVariables(const std::vector<Text>& list, std::span<const Template> compiled,
+                    const Section& section, Reporter& reporter) {
+  std::vector<TemplateShape> shapes;
+  for (const Template& argument : compiled) shapes.push_back(ShapeOf(argument));
+  const auto found = FindVariableInCode(shapes);
+  if (!found) return;
+  const TemplateShape& shape = shapes[found->argument];
+  const Template::Span& field = shape.fields.front();
+  const SourceLocation place = list[found->argument].At(shape.offsets[field.begin]);
+  if (found->runner.empty()) {
+    reporter.Report(
+        Code::kTemplateInProgram, place,
+        Format("the variable \"{}\" would choose the program", field.name),
+        "use a fixed program, and pass values as arguments: " + section.ExampleOf("command"));
+    return;
   }
-  if (text.find('/') != std::string::npos && text.front() != '/' && text.front() != '{') {
-    reporter.Report(Code::kBadCommand, program.place, "the program path is not absolute",
-                    "use an absolute path, or a name that is found in PATH");
-    return false;
-  }
-  return true;
+  reporter.Report(
+      Code::kTemplateInProgram, place,
+      Format("the value of \"{}\" could become part of the code that {} runs", field.name,
+             found->runner),
+      found->takes_none
+          ? Format("{} can have no variables; call it from a script of your own", found->runner)
+          : R"(pass it as a whole argument behind the script: ["sh", "-c", "probe \"$1\"", "sh", )"
+            R"("{path}"])");
 }
 
 }  // namespace
 
-bool CheckArgv(const std::vector<Text>& list, const SourceLocation& place, std::string_view example,
-               Reporter& reporter) {
+std::vector<Text> ReadArgv(const Section& section, Reporter& reporter) {
+  std::vector<Text> list = section.GetTexts("command");
   for (const Text& argument : list) {
     if (const auto nul = argument.value.find('\0'); nul != std::string::npos) {
       reporter.Report(Code::kBadCommand, argument.At(nul), "an argument cannot contain a NUL byte");
-      return false;
+      return {};
     }
   }
-  if (!list.empty() && !list.front().value.empty()) {
-    return CheckProgram(list.front(), example, reporter);
+  const std::string program = list.empty() ? "" : list.front().value;
+  if (program.empty()) {
+    reporter.Report(
+        Code::kBadCommand, section.PlaceOf("command"), "the list has no program",
+        "list the program and each argument separately: " + section.ExampleOf("command"));
+    return {};
   }
-  reporter.Report(Code::kBadCommand, place, "the list has no program",
-                  "list the program and each argument separately: " + std::string(example));
-  return false;
+  if (const auto space = program.find(' '); space != std::string::npos) {
+    reporter.Report(
+        Code::kBadCommand, list.front().At(space), "the program name contains a space",
+        "no shell is used; list each argument separately: " + section.ExampleOf("command"));
+    return {};
+  }
+  if (program.find('/') != std::string::npos && program[0] != '/' && program[0] != '{') {
+    reporter.Report(Code::kBadCommand, list.front().place, "the program path is not absolute",
+                    "use an absolute path, or a name that is found in PATH");
+    return {};
+  }
+  return list;
+}
+
+std::vector<Template> CompileArgv(const Section& section, const Scope& scope, Reporter& reporter) {
+  std::vector<Template> argv;
+  const std::vector<Text> list = ReadArgv(section, reporter);
+  const bool can_have_code = CanHaveCode(list);
+  for (const Text& argument : list) {
+    if (!can_have_code) WarnOfDoubledBraces(argument, scope, reporter);
+    if (auto compiled = CompileArgument(argument, scope, reporter)) {
+      argv.push_back(std::move(*compiled));
+    }
+  }
+  if (argv.size() == list.size()) CheckVariables(list, argv, section, reporter);
+  return argv;
 }
 
 std::optional<VariableInCode> FindVariableInCode(std::span<const TemplateShape> argv) {
@@ -115,38 +162,6 @@ std::optional<VariableInCode> FindVariableInCode(std::span<const TemplateShape> 
     found.runner = name;
   }
   return std::nullopt;
-}
-
-bool CanHaveCode(const std::vector<Text>& argv) {
-  return std::ranges::any_of(argv, [](const Text& argument) {
-    const std::string_view name = NameOf(argument.value);
-    return Contains(kShells, name) || Contains(kInterpreters, name) || Contains(kPassToShell, name);
-  });
-}
-
-void CheckVariablesOfArgv(const std::vector<Text>& list, std::span<const Template> compiled,
-                          std::string_view example, Reporter& reporter) {
-  std::vector<TemplateShape> shapes;
-  for (const Template& argument : compiled) shapes.push_back(ShapeOf(argument));
-  const auto found = FindVariableInCode(shapes);
-  if (!found) return;
-  const TemplateShape& shape = shapes[found->argument];
-  const Template::Span& field = shape.fields.front();
-  const SourceLocation place = list[found->argument].At(shape.offsets[field.begin]);
-  if (found->runner.empty()) {
-    reporter.Report(Code::kTemplateInProgram, place,
-                    Format("the variable \"{}\" would choose the program", field.name),
-                    "use a fixed program, and pass values as arguments: " + std::string(example));
-    return;
-  }
-  reporter.Report(
-      Code::kTemplateInProgram, place,
-      Format("the value of \"{}\" could become part of the code that {} runs", field.name,
-             found->runner),
-      found->takes_none
-          ? Format("{} can have no variables; call it from a script of your own", found->runner)
-          : R"(pass it as a whole argument behind the script: ["sh", "-c", "probe \"$1\"", "sh", )"
-            R"("{path}"])");
 }
 
 }  // namespace patchbay

@@ -6,17 +6,20 @@
 #include <string_view>
 #include <vector>
 
-#include "config/reporter.h"
-#include "config/toml_value.h"
+#include "config/section.h"
+#include "config/variable_scope.h"
 #include "model/template.h"
 #include "model/template_shape.h"
 
 namespace patchbay {
 
-/// Returns whether the list at `place` can be a program and its arguments; otherwise reports why
-/// not. The hint shows `example`, a line of TOML with the key.
-bool CheckArgv(const std::vector<Text>& list, const SourceLocation& place, std::string_view example,
-               Reporter& reporter);
+/// Returns the items of `command` of a section if they can be a program and its arguments;
+/// otherwise reports why not and returns none.
+std::vector<Text> ReadArgv(const Section& section, Reporter& reporter);
+
+/// Compiles the items of `command` as templates. Reports variables that would choose the program or
+/// become part of its code. Without one template for each item, there has been an error.
+std::vector<Template> CompileArgv(const Section& section, const Scope& scope, Reporter& reporter);
 
 /// A variable whose value would determine which code runs.
 struct VariableInCode {
@@ -31,13 +34,5 @@ struct VariableInCode {
 /// must be a whole argument, behind a literal script and not directly behind an option. Behind a
 /// program that passes its arguments to a shell (ssh, su, watch, …), there are no variables.
 std::optional<VariableInCode> FindVariableInCode(std::span<const TemplateShape> argv);
-
-/// Returns whether an argument names a shell or another interpreter, so that others can be code.
-bool CanHaveCode(const std::vector<Text>& argv);
-
-/// Reports what FindVariableInCode finds. `compiled` contains one template for each item of the
-/// list.
-void CheckVariablesOfArgv(const std::vector<Text>& list, std::span<const Template> compiled,
-                          std::string_view example, Reporter& reporter);
 
 }  // namespace patchbay

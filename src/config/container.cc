@@ -17,7 +17,6 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "config/drm_nodes.h"
-#include "config/foreign_notation.h"
 #include "config/match.h"
 #include "config/normalize.h"
 #include "config/path_clashes.h"
@@ -52,7 +51,6 @@ class ContainerCompiler {
 
  private:
   std::optional<Template> Compile(const Text& text) {
-    WarnOfForeignVariable(text, *scope_, reporter_);
     return CompileTemplate(text, *scope_, reporter_);
   }
   std::optional<Template> Checked(const Text& text, Check check, Code code, std::string_view hint);

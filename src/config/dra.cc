@@ -9,7 +9,6 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
-#include "config/foreign_notation.h"
 #include "model/driver_name.h"
 #include "model/template_shape.h"
 #include "model/validators.h"
@@ -39,7 +38,6 @@ void CompileAttribute(const AttributeText& pair, const DaemonSpec& daemon, const
                     Format("\"{}\": {}", Truncate(pair.name.value, 100), *problem),
                     "as in model = \"{ID_MODEL}\"");
   }
-  WarnOfForeignVariable(pair.value, scope, reporter);
   auto value = CompileTemplate(pair.value, scope, reporter);
   if (!value || problem) return;
   if (value->fields().empty()) {

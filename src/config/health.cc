@@ -1,14 +1,9 @@
-// Commands of probes and hooks are compiled by CompileArgv: it checks the list, compiles each
-// argument as a template and rejects variables that would choose the program or become part of its
-// code.
-
 #include "config/health.h"
 
 #include "base/escape.h"
 #include "base/format.h"
 #include "config/argv.h"
 #include "config/duration.h"
-#include "config/foreign_notation.h"
 #include "config/toml_text.h"
 #include "model/template_shape.h"
 #include "model/validators.h"
@@ -19,28 +14,9 @@ namespace {
 /// Maximum timeout of an allocate hook without a warning that it delays other pods.
 constexpr std::chrono::seconds kQuick{1};
 
-constexpr std::string_view kCommandExample = R"(command = ["/usr/local/bin/card-ok", "{path}"])";
-
-std::vector<Template> CompileArgv(const Section& section, std::string_view example,
-                                  const Scope& scope, Reporter& reporter) {
-  std::vector<Template> argv;
-  const std::vector<Text> list = section.GetTexts("command");
-  if (!CheckArgv(list, section.PlaceOf("command"), example, reporter)) return argv;
-  const bool can_have_code = CanHaveCode(list);
-  for (const Text& argument : list) {
-    if (!can_have_code) WarnOfDoubledBraces(argument, scope, reporter);
-    if (auto compiled = CompileTemplate(argument, scope, reporter)) {
-      argv.push_back(std::move(*compiled));
-    }
-  }
-  if (argv.size() == list.size()) CheckVariablesOfArgv(list, argv, example, reporter);
-  return argv;
-}
-
 std::optional<ProbeKind> CompileFileProbe(const Section& section, const Scope& scope,
                                           PatternBudget& budget, Reporter& reporter) {
   const Text& file = *section.GetText("file");
-  WarnOfForeignVariable(file, scope, reporter);
   auto path = CompileTemplate(file, scope, reporter);
   if (!path) return std::nullopt;
   if (const auto problem = ProblemWithPath(ShapeOf(*path))) {
@@ -66,9 +42,7 @@ std::optional<ProbeKind> CompileProbe(const Section& section, const Scope& scope
                                       bool devices_have_nodes, PatternBudget& budget,
                                       Reporter& reporter) {
   const std::string_view kind = section.alternative();
-  if (kind == "command") {
-    return CommandProbe{CompileArgv(section, kCommandExample, scope, reporter)};
-  }
+  if (kind == "command") return CommandProbe{CompileArgv(section, scope, reporter)};
   if (kind == "file") return CompileFileProbe(section, scope, budget, reporter);
   if (kind != "open") return std::nullopt;  // reported
   if (!devices_have_nodes) {
@@ -78,11 +52,10 @@ std::optional<ProbeKind> CompileProbe(const Section& section, const Scope& scope
   return OpenProbe{};
 }
 
-std::optional<HookSpec> CompileHook(const Section* section, std::string_view example,
-                                    std::chrono::milliseconds timeout, const Scope& scope,
-                                    Reporter& reporter) {
+std::optional<HookSpec> CompileHook(const Section* section, std::chrono::milliseconds timeout,
+                                    const Scope& scope, Reporter& reporter) {
   if (section == nullptr || !section->Has("command")) return std::nullopt;
-  HookSpec hook{CompileArgv(*section, example, scope, reporter), timeout};
+  HookSpec hook{CompileArgv(*section, scope, reporter), timeout};
   section->Read("timeout", hook.timeout);
   return hook;
 }
@@ -121,14 +94,9 @@ void CompileHooks(const Section& section, const Scope& devices, const Scope& con
                   Reporter& reporter, ResourceSpec& spec) {
   using std::chrono::seconds;
   const Section* allocate = section.GetSection("allocate");
-  spec.pre_start = CompileHook(section.GetSection("pre_start"),
-                               R"(command = ["/usr/local/bin/card-reset", "{path}"])", seconds(20),
-                               containers, reporter);
-  spec.allocate = CompileHook(allocate, R"(command = ["/usr/local/bin/card-claim", "{id}"])",
-                              seconds(5), containers, reporter);
-  spec.release = CompileHook(section.GetSection("release"),
-                             R"(command = ["/usr/local/bin/card-wipe", "{path}"])", seconds(60),
-                             devices, reporter);
+  spec.pre_start = CompileHook(section.GetSection("pre_start"), seconds(20), containers, reporter);
+  spec.allocate = CompileHook(allocate, seconds(5), containers, reporter);
+  spec.release = CompileHook(section.GetSection("release"), seconds(60), devices, reporter);
   if (spec.api == Api::kDra) {
     CheckClaimHooks(section, spec, reporter);
   } else if (spec.allocate && !allocate->is_broken() && spec.allocate->timeout > kQuick) {

@@ -47,12 +47,10 @@ constexpr KeyInfo Key(std::string_view section, std::string_view name, ValueType
   return more;
 }
 
-constexpr KeyInfo HookCommand(std::string_view section) {
+constexpr KeyInfo HookCommand(std::string_view section, std::string_view example) {
   return Key(section, "command", kTemplates,
              "a program and its arguments, run without a shell, once for each device",
-             {.required = true,
-              .example = R"(["/usr/local/bin/card-reset", "{path}"])",
-              .non_empty = true});
+             {.required = true, .example = example, .non_empty = true});
 }
 
 /// Names of keys that are also plausible names of attributes, in sysfs or in a ResourceSlice, and
@@ -400,15 +398,15 @@ constexpr KeyInfo kKeys[] = {
     Key("resource.hooks", "release", kTable, "runs when no pod uses the device any more",
         {.table = "resource.hooks.release"}),
 
-    HookCommand("resource.hooks.pre_start"),
+    HookCommand("resource.hooks.pre_start", R"(["/usr/local/bin/card-reset", "{path}"])"),
     Key("resource.hooks.pre_start", "timeout", kDuration, kTotalTime,
         {.default_value = R"("20s")", .range = {10, kMaxPreStart.count() * kSecond}}),
 
-    HookCommand("resource.hooks.allocate"),
+    HookCommand("resource.hooks.allocate", R"(["/usr/local/bin/card-claim", "{id}"])"),
     Key("resource.hooks.allocate", "timeout", kDuration, kTotalTime,
         {.default_value = R"("5s")", .range = {10, 60 * kSecond}}),
 
-    HookCommand("resource.hooks.release"),
+    HookCommand("resource.hooks.release", R"(["/usr/local/bin/card-wipe", "{path}"])"),
     Key("resource.hooks.release", "timeout", kDuration, "the program is stopped after this time",
         {.default_value = R"("60s")", .range = {10, 3'600 * kSecond}}),
 };

@@ -35,13 +35,9 @@ std::optional<Source> CompileRegexSource(const Section& section, PatternBudget& 
 }
 
 std::optional<Source> CompileCommandSource(const Section& section, Reporter& reporter) {
-  const std::vector<Text> argv = section.GetTexts("command");
-  if (!CheckArgv(argv, section.PlaceOf("command"),
-                 R"(command = ["/usr/local/bin/list-ports", "--json"])", reporter)) {
-    return std::nullopt;
-  }
   CommandSource source;
-  for (const Text& argument : argv) source.argv.push_back(argument.value);
+  for (const Text& argument : ReadArgv(section, reporter)) source.argv.push_back(argument.value);
+  if (source.argv.empty()) return std::nullopt;
   section.Read("timeout", source.timeout);
   return source;
 }
@@ -93,7 +89,6 @@ void CheckUdev(const Section& section, const Section& udev, const MatchSpec& mat
 void CheckId(const Text& text, const Scope& scope, MatchSpec& match, Reporter& reporter) {
   auto id = CompileTemplate(text, scope, reporter);
   if (!id) return;
-  WarnOfForeignVariable(text, scope, reporter);
   if (scope.complete && !IsUniquePerDevice(*id) && CanFindSeveral(match)) {
     reporter.Report(
         Code::kConstantId, text.place,

@@ -359,6 +359,10 @@ const SourceLocation& Section::PlaceOf(std::string_view name) const {
   return entry == nullptr ? place_ : entry->value->place;
 }
 
+std::string Section::ExampleOf(std::string_view name) const {
+  return Format("{} = {}", name, FindKey(keys_, name)->example);
+}
+
 const Text* Section::GetText(std::string_view name) const {
   return ValueOf<Text>(name, {ValueType::kString, ValueType::kTemplate});
 }

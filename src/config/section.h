@@ -52,6 +52,8 @@ class Section {
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
   /// Returns the location of a value, or that of the section without it.
   const SourceLocation& PlaceOf(std::string_view name) const;
+  /// Returns a line of TOML with the key, for hints.
+  std::string ExampleOf(std::string_view name) const;
 
   /// Returns a string or template, or null.
   const Text* GetText(std::string_view name) const;

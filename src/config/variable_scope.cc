@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "config/foreign_notation.h"
 #include "model/spec.h"
 #include "model/template_shape.h"
 
@@ -115,6 +116,11 @@ Scope IdentityScope(const MatchSpec& match) {
 }
 
 std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Reporter& reporter) {
+  WarnOfForeignVariable(text, scope, reporter);
+  return CompileArgument(text, scope, reporter);
+}
+
+std::optional<Template> CompileArgument(const Text& text, const Scope& scope, Reporter& reporter) {
   if (const auto nul = text.value.find('\0'); nul != std::string::npos) {
     reporter.Report(Code::kBadTemplate, text.At(nul), "the value cannot contain a NUL byte");
     return std::nullopt;

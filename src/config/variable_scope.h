@@ -42,9 +42,11 @@ Scope IdentityScope(const MatchSpec& match);
 void CheckVariable(std::string_view name, const SourceLocation& place, const Scope& scope,
                    Reporter& reporter);
 
-/// Compiles a template. Reports errors of its syntax, variables and formats; returns none if the
-/// template is unusable.
+/// Compiles a template. Reports errors of its syntax, variables and formats, and the notation of
+/// variables of other programs; returns none if the template is unusable.
 std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Reporter& reporter);
+/// The same for an argument of a program, which may be in the notation of that program.
+std::optional<Template> CompileArgument(const Text& text, const Scope& scope, Reporter& reporter);
 
 /// Returns whether the template can render differently for two devices.
 bool IsUniquePerDevice(const Template& compiled);
