@@ -15,33 +15,34 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// Parses one text and adds its entries to the document. Returns false if it is too large or not
-/// TOML; then entries may be missing.
-bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
+/// Parses one text and adds its entries to the document, which is cut if it is too large or not
+/// TOML.
+void AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
                TomlTable& document) {
   if (source.text.size() > kLargestSource) {
     reporter.Report(Code::kUnreadableFile, {source.name, 0, 0},
                     Format("the file is larger than {} bytes", kLargestSource),
                     "split it: all files of a directory form one document");
-    return false;
+    document.is_cut = true;
+    return;
   }
   if (source.text.starts_with(kByteOrderMark)) source.text.erase(0, kByteOrderMark.size());
-  TomlDocument text = ReadToml(source, reporter);
+  TomlTable table = ReadToml(source, reporter);
   diagnostics.AddSource(std::move(source.name), std::move(source.text));
-  std::ranges::move(text.table.entries, std::back_inserter(document.entries));
-  return text.is_complete;
+  std::ranges::move(table.entries, std::back_inserter(document.entries));
+  document.is_cut = document.is_cut || table.is_cut;
 }
 
 void Load(std::vector<SourceFile> sources, const std::string& node, Reporter& reporter,
           Loaded& loaded) {
   TomlTable table;
-  bool is_complete = !sources.empty();  // otherwise the reason is already reported
+  table.is_cut = sources.empty();  // the reason is already reported
   const SourceLocation place{sources.empty() ? "" : sources.back().name, 0, 0};
   for (SourceFile& source : sources) {
-    if (!AddSource(std::move(source), reporter, loaded.diagnostics, table)) is_complete = false;
+    AddSource(std::move(source), reporter, loaded.diagnostics, table);
   }
   const Section document("", table, place, reporter);
-  if (is_complete && !document.is_broken() && !document.Has("resource")) {
+  if (!document.is_broken() && !document.Has("resource")) {
     reporter.Report(Code::kNoResources, place, "the configuration has no resource",
                     "write [[resource]] with a name and a [[resource.match]]");
   }

@@ -293,80 +293,62 @@ tl::expected<TomlTable, SyntaxProblem> Parse(const std::string& name, std::strin
   }
 }
 
-/// A line that begins with a bracket or has an equals sign: a header or a key, unless it is part of
-/// a value.
-struct Cut {
-  int line;
-  std::size_t offset;  ///< of the line
-  bool is_header;
-  std::string_view path;  ///< "resource.match", that of the header before a key
-};
-
-/// Returns the headers and keys up to a line, the last one first.
-std::vector<Cut> CutsUpTo(int line, std::string_view text) {
-  std::vector<Cut> cuts;
-  std::string_view path;
-  std::size_t start = 0;
-  for (int number = 1; number <= line && start < text.size(); ++number) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    const std::string_view trimmed = Trim(text.substr(start, end - start));
-    if (trimmed.starts_with('[')) {
-      path = trimmed.substr(trimmed.starts_with("[[") ? 2 : 1);
-      path = path.substr(0, path.find(']'));
-      cuts.push_back({number, start, true, path});
-    } else if (trimmed.find('=') != std::string_view::npos) {
-      cuts.push_back({number, start, false, path});
-    }
-    start = end + 1;
+/// Returns the last line in which a part of the value begins.
+int LastLine(const TomlValue& value) {
+  int line = value.place.line;
+  if (const auto* list = std::get_if<TomlArray>(&value.value)) {
+    for (const TomlValue& item : list->items) line = std::max(line, LastLine(item));
   }
-  std::ranges::reverse(cuts);
-  return cuts;
+  if (const auto* table = std::get_if<TomlTable>(&value.value)) {
+    for (const TomlEntry& entry : table->entries) line = std::max(line, LastLine(entry.value));
+  }
+  return line;
 }
 
-/// Marks the tables that the header or key would be in.
-void MarkCut(TomlTable& root, const Cut& cut) {
-  TomlTable* table = &root;
-  const std::string tables = Format("{}{}", cut.path, cut.is_header ? "" : ".");
-  std::string_view path = tables;
-  for (auto dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
-    const auto entry = std::ranges::find_if(table->entries, [&](const TomlEntry& e) {
-      return e.key.value == Trim(path.substr(0, dot));
-    });
-    if (entry == table->entries.end()) return;
-    TomlValue* value = &entry->value;
-    auto* list = std::get_if<TomlArray>(&value->value);
-    if (list != nullptr && !list->items.empty()) value = &list->items.back();
-    table = std::get_if<TomlTable>(&value->value);
-    if (table == nullptr) return;
-    table->is_cut = true;
-    path.remove_prefix(dot + 1);
-  }
+/// Marks the tables in which a text ends: keys and tables below them may be in what follows.
+void MarkCut(TomlTable& table) {
+  table.is_cut = true;
+  if (table.entries.empty()) return;
+  const auto by_line = [](const TomlEntry& entry) { return LastLine(entry.value); };
+  TomlValue* last = &std::ranges::max_element(table.entries, {}, by_line)->value;
+  auto* list = std::get_if<TomlArray>(&last->value);
+  if (list != nullptr && !list->items.empty()) last = &list->items.back();
+  if (auto* below = std::get_if<TomlTable>(&last->value)) MarkCut(*below);
 }
 
 }  // namespace
 
-TomlDocument ReadToml(const SourceFile& source, Reporter& reporter) {
-  auto table = Parse(source.name, source.text);
-  if (table) return {std::move(*table), true};
-  SyntaxProblem& problem = table.error();
-  TomlDocument document{{}, false};
-  // Lines that only look like headers, in a list of lists, are rare, and so are long values.
+TomlTable ReadToml(const SourceFile& source, Reporter& reporter) {
+  auto parsed = Parse(source.name, source.text);
+  if (parsed) return std::move(*parsed);
+  SyntaxProblem& problem = parsed.error();
+  const std::string_view text = source.text;
+  std::size_t start_of_problem = 0;  // its line
+  for (int line = 1; line < problem.place.line; ++line) {
+    start_of_problem = text.find('\n', start_of_problem) + 1;
+  }
+  TomlTable table{.entries = {}, .is_cut = true};
+  // A line that begins with a bracket or has an equals sign is a header or a key, unless it is part
+  // of a value; long values and lists of lists are rare. A list that is not closed is an error only
+  // at the next header, so the text before that header has an error too.
   int headers = 8, keys = 8;
-  // A list that is not closed is an error only at the next header, so the text before that header
-  // has an error too.
-  for (const Cut& cut : CutsUpTo(problem.place.line, source.text)) {
-    int& tries = cut.is_header ? headers : keys;
-    if (tries-- <= 0) continue;
-    auto before = Parse(source.name, std::string_view(source.text).substr(0, cut.offset));
-    if (before) {
-      document.table = std::move(*before);
-      MarkCut(document.table, cut);
-      break;
+  for (std::size_t start = start_of_problem; headers > 0;) {
+    const std::string_view line = Trim(text.substr(start, text.find('\n', start) - start));
+    const bool is_header = line.starts_with('[');
+    if (is_header || (keys > 0 && line.find('=') != std::string_view::npos)) {
+      --(is_header ? headers : keys);
+      if (auto before = Parse(source.name, text.substr(0, start))) {
+        table = std::move(*before);
+        MarkCut(table);
+        break;
+      }
+      if (is_header && start == start_of_problem) problem.hint = kUnclosedList;
     }
-    if (cut.is_header && cut.line == problem.place.line) problem.hint = kUnclosedList;
+    if (start == 0) break;
+    start = text.substr(0, start - 1).rfind('\n') + 1;  // npos + 1 is 0
   }
   reporter.Report(Code::kSyntax, problem.place, problem.message, problem.hint);
-  return document;
+  return table;
 }
 
 }  // namespace patchbay

@@ -6,14 +6,9 @@
 
 namespace patchbay {
 
-struct TomlDocument {
-  TomlTable table;
-  bool is_complete = false;  ///< whether the whole text is valid
-};
-
 /// Parses a TOML 1.0 document. If the text is invalid, reports the first error (kSyntax) and
-/// returns the top-level tables before the one that has it. The text can contain any bytes. Omits
-/// values that are nested deeper than any key of the configuration.
-TomlDocument ReadToml(const SourceFile& source, Reporter& reporter);
+/// returns the keys and tables before the one that has it; then the document is cut. The text can
+/// contain any bytes. Omits values that are nested deeper than any key of the configuration.
+TomlTable ReadToml(const SourceFile& source, Reporter& reporter);
 
 }  // namespace patchbay

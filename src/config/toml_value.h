@@ -38,7 +38,7 @@ struct TomlArray {
 
 struct TomlTable {
   std::vector<TomlEntry> entries;  ///< in the order of the file
-  bool is_cut = false;  ///< a key or a table below it is absent, because of a syntax error
+  bool is_cut = false;  ///< keys or tables below it may be absent, because of an error in the text
 };
 
 /// A value of a type that no key accepts: a float, a date or a time.

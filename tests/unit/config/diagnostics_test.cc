@@ -126,6 +126,14 @@ TEST(Diagnostics, AKeyBehindASyntaxErrorIsNotMissing) {
   }
 }
 
+TEST(Diagnostics, ASyntaxErrorCutsTheLastTableOfTheText) {
+  const std::string text =
+      Resource("") + "[daemon]\nrescan = '5s'\n[[resource]]\nname = 'a.com/y'\n";
+  EXPECT_THAT(Findings(LoadText(text)), ElementsAre("8:1 missing-key"));
+  EXPECT_THAT(Findings(LoadText(text + "match = [{path = /dev/y}]\n")),
+              ElementsAre("10:18 syntax"));
+}
+
 TEST(Diagnostics, DoNotReportConsequentialErrors) {
   // A variable that an invalid match might provide is not reported as unknown, and a misspelled
   // source is not reported as missing.
