@@ -33,36 +33,25 @@ std::string_view Described(fs::file_type type) {
   }
 }
 
-/// The files read so far, with their total size.
-class Sources {
- public:
-  void Add(SourceFile source, bool is_being_written) {
-    bytes_ += source.text.size();
-    sources_.files.push_back(std::move(source));
-    sources_.are_being_written = sources_.are_being_written || is_being_written;
-  }
-  bool full() const { return bytes_ > kLargestInput; }
-  SourceFiles Take() && { return std::move(sources_); }
+bool IsTooLarge(const SourceFiles& sources) {
+  std::size_t bytes = 0;
+  for (const SourceFile& file : sources.files) bytes += file.text.size();
+  return bytes > kLargestInput;
+}
 
- private:
-  SourceFiles sources_;
-  std::size_t bytes_ = 0;
-};
-
-void ReadFile(const std::string& path, Reporter& reporter, Sources& out) {
-  if (out.full()) return;
+void ReadFile(const std::string& path, Reporter& reporter, SourceFiles& out) {
+  if (IsTooLarge(out)) return;
   auto file = ReadFileContent(path, kLargestSource);
-  if (!file) {
-    return Refuse(path, file.error().message, reporter);
-  }
-  out.Add({path, std::move(file->text)}, file->is_being_written);
-  if (!out.full()) return;
+  if (!file) return Refuse(path, file.error().message, reporter);
+  out.files.push_back({path, std::move(file->text)});
+  out.are_being_written = out.are_being_written || file->is_being_written;
+  if (!IsTooLarge(out)) return;
   reporter.Report(Code::kUnreadableFile, {path, 0, 0},
                   Format("with this file the input is larger than {} bytes", kLargestInput),
                   "keep only configuration files in the directory");
 }
 
-void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
+void ReadDirectory(const std::string& path, Reporter& reporter, SourceFiles& out) {
   std::error_code error;
   std::vector<std::string> files;
   bool odd = false;
@@ -94,7 +83,7 @@ void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
 }  // namespace
 
 SourceFiles ReadSources(const std::vector<std::string>& paths, Reporter& reporter) {
-  Sources sources;
+  SourceFiles sources;
   for (const std::string& path : paths) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
@@ -108,7 +97,7 @@ SourceFiles ReadSources(const std::vector<std::string>& paths, Reporter& reporte
       Refuse(path, kCannotBeRead + "neither a file nor a directory", reporter);
     }
   }
-  return std::move(sources).Take();
+  return sources;
 }
 
 }  // namespace patchbay
