@@ -79,7 +79,7 @@ std::optional<Template> ContainerCompiler::Checked(const Text& text, Check check
   auto compiled = Compile(text);
   if (!compiled) return std::nullopt;
   if (const auto problem = check(ShapeOf(*compiled))) {
-    reporter_.Report(code, text.At(problem->offset), problem->message, std::string(hint));
+    reporter_.Report(code, text, *problem, std::string(hint));
     return std::nullopt;
   }
   return compiled;

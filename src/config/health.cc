@@ -20,7 +20,7 @@ std::optional<ProbeKind> CompileFileProbe(const Section& section, const Scope& s
   auto path = CompileTemplate(file, scope, reporter);
   if (!path) return std::nullopt;
   if (const auto problem = ProblemWithPath(ShapeOf(*path))) {
-    reporter.Report(Code::kBadPath, file.At(problem->offset), problem->message,
+    reporter.Report(Code::kBadPath, file, *problem,
                     "use an absolute path, as in /sys/class/net/{INTERFACE}/operstate");
   }
   if (const Text* equals = section.GetText("equals")) {

@@ -15,18 +15,38 @@
 namespace patchbay {
 namespace {
 
-/// Takes what a pattern needs. Reports a budget that is not enough.
-bool Take(std::size_t patterns, std::size_t bytes, const Text& text, PatternBudget& budget,
-          Reporter& reporter) {
-  if (patterns > budget.patterns || bytes > budget.bytes) {
+/// The part of the budget that a pattern needs.
+PatternBudget NeedOf(const Glob& glob) { return {glob.alternatives().size(), glob.memory()}; }
+PatternBudget NeedOf(const Regex& regex) { return {1, regex.memory()}; }
+PatternBudget NeedOf(const TextPattern& pattern) { return {1, pattern.memory()}; }
+PatternBudget NeedOf(const std::vector<NamePattern>& names) {
+  PatternBudget need{0, 0};
+  for (const NamePattern& name : names) need.bytes += sizeof name + name.text().size();
+  return need;
+}
+
+/// Returns a hint on the error at an offset of a pattern.
+using Hint = std::string (*)(std::string_view text, std::size_t offset);
+
+/// Returns a compiled pattern if the budget is enough for it; otherwise reports its error.
+template <class Pattern>
+std::optional<Pattern> Accept(Parsed<Pattern> pattern, const Text& text, Hint hint,
+                              PatternBudget& budget, Reporter& reporter) {
+  if (!pattern) {
+    reporter.Report(Code::kBadPattern, text, pattern.error(),
+                    hint(text.value, pattern.error().offset));
+    return std::nullopt;
+  }
+  const PatternBudget need = NeedOf(*pattern);
+  if (need.patterns > budget.patterns || need.bytes > budget.bytes) {
     reporter.Report(Code::kBadPattern, text.place,
                     "the patterns of the configuration need too much memory",
                     "use fewer or shorter patterns; wildcards instead of single names");
-    return false;
+    return std::nullopt;
   }
-  budget.patterns -= patterns;
-  budget.bytes -= bytes;
-  return true;
+  budget.patterns -= need.patterns;
+  budget.bytes -= need.bytes;
+  return std::move(*pattern);
 }
 
 std::string HintOnGlob(std::string_view text, std::size_t offset) {
@@ -43,23 +63,16 @@ std::string HintOnGlob(std::string_view text, std::size_t offset) {
 
 std::optional<Glob> CompileGlob(const Text& text, GlobKind kind, PatternBudget& budget,
                                 Reporter& reporter) {
-  auto glob = Glob::Compile(text.value);
-  if (!glob) {
-    reporter.Report(Code::kBadPattern, text.At(glob.error().offset), glob.error().message,
-                    HintOnGlob(text.value, glob.error().offset));
-    return std::nullopt;
-  }
+  auto glob = Accept(Glob::Compile(text.value), text, HintOnGlob, budget, reporter);
+  if (!glob) return std::nullopt;
   if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
     reporter.Report(
         Code::kBadPattern, text.At(text.value.size() - 1), "a path cannot end with a slash",
         Format("remove the slash; {}* is every node in the directory", Truncate(text.value, 100)));
     return std::nullopt;
   }
-  if (!Take(glob->alternatives().size(), glob->memory(), text, budget, reporter)) {
-    return std::nullopt;
-  }
   WarnOfForeignParts(text, kind, reporter);
-  return std::move(*glob);
+  return glob;
 }
 
 void CheckCaptureNames(const Text& text, const Regex& regex, Reporter& reporter) {
@@ -112,16 +125,10 @@ std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, Glo
 
 std::optional<std::vector<NamePattern>> CompileNamePatterns(const Text& text, PatternBudget& budget,
                                                             Reporter& reporter) {
-  auto patterns = CompileAlternatives(text.value);
-  if (!patterns) {
-    reporter.Report(Code::kBadPattern, text.At(patterns.error().offset), patterns.error().message,
-                    "supported: *, ?, [a-z] and {a,b}; a backslash escapes the next character");
-    return std::nullopt;
-  }
-  std::size_t bytes = 0;
-  for (const NamePattern& pattern : *patterns) bytes += sizeof pattern + pattern.text().size();
-  if (!Take(0, bytes, text, budget, reporter)) return std::nullopt;
-  return std::move(*patterns);
+  const Hint hint = [](std::string_view, std::size_t) -> std::string {
+    return "supported: *, ?, [a-z] and {a,b}; a backslash escapes the next character";
+  };
+  return Accept(CompileAlternatives(text.value), text, hint, budget, reporter);
 }
 
 std::vector<NamePattern> CompileNames(const std::vector<Text>& list, const NameKind& kind,
@@ -150,13 +157,8 @@ std::vector<NamePattern> CompileNames(const std::vector<Text>& list, const NameK
 }
 
 std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter) {
-  auto regex = Regex::Compile(text.value);
-  if (!regex) {
-    reporter.Report(Code::kBadPattern, text.At(regex.error().offset), regex.error().message,
-                    HintOnRegex(text.value, regex.error().offset));
-    return std::nullopt;
-  }
-  if (!Take(1, regex->memory(), text, budget, reporter)) return std::nullopt;
+  auto regex = Accept(Regex::Compile(text.value), text, HintOnRegex, budget, reporter);
+  if (!regex) return std::nullopt;
   auto foreign = FindForeignInRegex(text.value, true);
   const std::string& directory = regex->fixed_directory();
   if (directory == "/" || directory == "/proc/") {
@@ -180,22 +182,18 @@ std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Repor
   }
   CheckCaptureNames(text, *regex, reporter);
   if (foreign) ReportForeign(text, *std::move(foreign), reporter);
-  return std::move(*regex);
+  return regex;
 }
 
 std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& budget,
                                               Reporter& reporter) {
-  auto pattern = TextPattern::Compile(text.value);
-  if (!pattern) {
-    reporter.Report(Code::kBadPattern, text.At(pattern.error().offset), pattern.error().message,
-                    "use RE2 syntax");
-    return std::nullopt;
-  }
-  if (!Take(1, pattern->memory(), text, budget, reporter)) return std::nullopt;
+  const Hint hint = [](std::string_view, std::size_t) -> std::string { return "use RE2 syntax"; };
+  auto pattern = Accept(TextPattern::Compile(text.value), text, hint, budget, reporter);
+  if (!pattern) return std::nullopt;
   if (auto foreign = FindForeignInRegex(text.value, false)) {
     ReportForeign(text, *std::move(foreign), reporter);
   }
-  return std::move(*pattern);
+  return pattern;
 }
 
 bool CheckBeginnings(const std::vector<Glob>& globs, const std::vector<Text>& list,

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/diagnostics.h"
+#include "base/result.h"
 #include "config/diagnostic_code.h"
+#include "config/toml_value.h"
 
 namespace patchbay {
 
@@ -17,6 +22,10 @@ class Reporter {
   explicit Reporter(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   void Report(Code code, const SourceLocation& place, std::string message, std::string hint = "");
+  /// Reports an error at its offset in `text`.
+  void Report(Code code, const Text& text, SyntaxError error, std::string hint) {
+    Report(code, text.At(error.offset), std::move(error.message), std::move(hint));
+  }
 
  private:
   Diagnostics& diagnostics_;

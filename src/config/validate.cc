@@ -46,8 +46,7 @@ void ReadDirectory(const Section& daemon, std::string_view key, Reporter& report
   const Text* text = daemon.GetText(key);
   if (text == nullptr) return;
   if (const auto problem = ProblemWithLiteralPath(text->value)) {
-    reporter.Report(Code::kBadPath, text->At(problem->offset), problem->message,
-                    "use the absolute path of a directory");
+    reporter.Report(Code::kBadPath, *text, *problem, "use the absolute path of a directory");
   }
   out = text->value;
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();
@@ -58,7 +57,7 @@ void CompilePodResources(const Text& text, Reporter& reporter, DaemonSpec& spec)
   spec.pod_resources = text.value;
   if (text.value.empty()) return;
   if (const auto problem = ProblemWithLiteralPath(text.value)) {
-    reporter.Report(Code::kBadPath, text.At(problem->offset), problem->message,
+    reporter.Report(Code::kBadPath, text, *problem,
                     "use the absolute path of the socket, or \"\" to disable it");
   } else if (text.value.size() > kMaxSocketPath) {
     reporter.Report(Code::kBadValue, text.place,

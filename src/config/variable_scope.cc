@@ -127,7 +127,7 @@ std::optional<Template> CompileArgument(const Text& text, const Scope& scope, Re
   }
   auto compiled = Template::Compile(text.value);
   if (!compiled) {
-    reporter.Report(Code::kBadTemplate, text.At(compiled.error().offset), compiled.error().message,
+    reporter.Report(Code::kBadTemplate, text, compiled.error(),
                     "variables are written in braces: {name}, or {slot:02} with a format; for a "
                     "literal brace, as in a shell command, write {{ or }}: awk '{{print $1}}'");
     return std::nullopt;
