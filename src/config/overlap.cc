@@ -1,6 +1,6 @@
-// Each pattern of each match is a Claim, and so is a `usb` or `pci` that is the source of a match.
-// Claims with the same text are found by a map. Paths without wildcards, which include those that
-// braces expand to, are then matched against the patterns that have wildcards.
+// Each pattern of each match is a Claim, and so are each path without wildcards that its braces
+// expand to, and a `usb` or `pci` that is the source of a match. Claims with the same text are
+// found by a map. Paths are then matched against the patterns that have wildcards.
 
 #include "config/overlap.h"
 
@@ -8,8 +8,10 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/format.h"
+#include "config/path_checks.h"
 
 namespace patchbay {
 namespace {
@@ -21,21 +23,12 @@ struct Claim {
   std::size_t resource = 0;
   const MatchSpec* match = nullptr;
   SourceLocation place;
-  const Glob* glob = nullptr;           ///< at most one of glob and regex is set,
-  const Regex* regex = nullptr;         ///< and none for `usb` and `pci`
-  std::vector<std::string> paths = {};  ///< the alternatives of the glob without wildcards
-  bool has_wildcards = false;
-};
+  std::string text;              ///< the path or pattern; "" for `usb` and `pci`
+  const Glob* glob = nullptr;    ///< if it has wildcards
+  const Regex* regex = nullptr;  ///< if it is one
 
-/// Returns the path of an alternative, or "" if it has wildcards.
-std::string LiteralPath(const Glob::Components& components) {
-  std::string path;
-  for (const Glob::Component& component : components) {
-    if (!component.name.literal()) return "";
-    path += "/" + component.name.text();
-  }
-  return path;
-}
+  bool IsPath() const { return !text.empty() && glob == nullptr && regex == nullptr; }
+};
 
 std::size_t CountAlternatives(const std::vector<Glob>& globs) {
   std::size_t count = 0;
@@ -50,26 +43,26 @@ std::vector<Claim> ClaimsOf(const Section& document, const Model& model) {
     for (std::size_t m = 0; m < model.resources[r].matches.size(); ++m) {
       const MatchSpec& match = model.resources[r].matches[m];
       const Section& section = resources[r].GetSections("match")[m];
+      const SourceLocation& place = section.PlaceOf(section.alternative());
       if (const auto* source = std::get_if<RegexSource>(&match.source)) {
-        claims.push_back({r, &match, section.PlaceOf("regex"), nullptr, &source->regex, {}, true});
+        claims.push_back({r, &match, place, source->regex.text(), nullptr, &source->regex});
       } else if (const auto* path = std::get_if<PathSource>(&match.source)) {
         const std::vector<Text> texts = section.GetTexts("path");
         for (std::size_t i = 0; i < path->globs.size(); ++i) {
           const Glob& glob = path->globs[i];
-          Claim& claim = claims.emplace_back(Claim{r, &match, texts[i].place, &glob, nullptr});
+          bool has_wildcards = false;
           for (const Glob::Components& alternative : glob.alternatives()) {
-            std::string literal = LiteralPath(alternative);
-            if (literal.empty()) {
-              claim.has_wildcards = true;
+            if (auto literal = LiteralPath(alternative)) {
+              claims.push_back({r, &match, texts[i].place, *std::move(literal)});
             } else {
-              claim.paths.push_back(std::move(literal));
+              has_wildcards = true;
             }
           }
+          if (has_wildcards) claims.push_back({r, &match, texts[i].place, glob.text(), &glob});
         }
-      } else if (std::holds_alternative<UsbPattern>(match.source)) {
-        claims.push_back({r, &match, section.PlaceOf("usb")});
-      } else if (std::holds_alternative<PciPattern>(match.source)) {
-        claims.push_back({r, &match, section.PlaceOf("pci")});
+      } else if (std::holds_alternative<UsbPattern>(match.source) ||
+                 std::holds_alternative<PciPattern>(match.source)) {
+        claims.push_back({r, &match, place, ""});
       }
     }
   }
@@ -82,40 +75,33 @@ class Comparison {
   Comparison(const Model& model, Reporter& reporter) : model_(model), reporter_(reporter) {}
 
   void CompareTexts(const std::vector<Claim>& claims) {
-    std::map<std::string, std::vector<const Claim*>> by_text;
-    const auto add = [&](const Claim& claim, const std::string& kind, const std::string& text) {
-      auto& equal = by_text[kind + text];
+    std::map<std::tuple<bool, bool, std::string_view>, std::vector<const Claim*>> by_text;
+    for (const Claim& claim : claims) {
+      auto& equal = by_text[{claim.glob != nullptr, claim.regex != nullptr, claim.text}];
       for (const Claim* other : equal) {
         if (!Spend(1)) return;
-        const bool same_device = !text.empty() || other->match->source == claim.match->source;
-        if (same_device && CanShare(*other, claim) && TakesEach(*other, claim, text)) {
-          Report(*other, claim, text);
+        const bool same_device = !claim.text.empty() || other->match->source == claim.match->source;
+        if (same_device && CanShare(*other, claim) && TakesEach(*other, claim, claim.text)) {
+          Report(*other, claim, claim.text);
         }
       }
       equal.push_back(&claim);
-    };
-    for (const Claim& claim : claims) {
-      for (const std::string& path : claim.paths) add(claim, "path", path);
-      if (claim.regex != nullptr) add(claim, "regex", claim.regex->text());
-      if (claim.glob != nullptr && claim.has_wildcards) add(claim, "glob", claim.glob->text());
-      if (claim.glob == nullptr && claim.regex == nullptr) add(claim, "device", "");
     }
   }
 
   void ComparePaths(const std::vector<Claim>& claims) {
     std::vector<const Claim*> patterns;
     for (const Claim& claim : claims) {
-      if (claim.has_wildcards) patterns.push_back(&claim);
+      if (claim.glob != nullptr || claim.regex != nullptr) patterns.push_back(&claim);
     }
     for (const Claim& claim : claims) {
-      for (const std::string& path : claim.paths) {
-        for (const Claim* pattern : patterns) {
-          if (!Spend(pattern->glob == nullptr ? 1 : pattern->glob->alternatives().size())) return;
-          // The warning points at the pattern with wildcards.
-          if (CanShare(claim, *pattern) && Finds(*pattern, path) &&
-              TakesEach(claim, *pattern, path)) {
-            Report(claim, *pattern, path);
-          }
+      if (!claim.IsPath()) continue;
+      for (const Claim* pattern : patterns) {
+        if (!Spend(pattern->glob == nullptr ? 1 : pattern->glob->alternatives().size())) return;
+        // The warning points at the pattern with wildcards.
+        if (CanShare(claim, *pattern) && Finds(*pattern, claim.text) &&
+            TakesEach(claim, *pattern, claim.text)) {
+          Report(claim, *pattern, claim.text);
         }
       }
     }

@@ -87,14 +87,17 @@ void CheckPaths(const Section& section, const MatchSpec& match, Reporter& report
   if (is_compiled) CheckExclude(section, match, reporter);
 }
 
-std::optional<std::string> OnlyPath(const Glob& glob) {
-  if (glob.alternatives().size() != 1) return std::nullopt;
+std::optional<std::string> LiteralPath(const Glob::Components& alternative) {
   std::string path;
-  for (const Glob::Component& component : glob.alternatives().front()) {
+  for (const Glob::Component& component : alternative) {
     if (!component.literal()) return std::nullopt;
     path.append("/").append(component.name.text());
   }
   return path;
+}
+
+std::optional<std::string> OnlyPath(const Glob& glob) {
+  return glob.alternatives().size() == 1 ? LiteralPath(glob.alternatives().front()) : std::nullopt;
 }
 
 }  // namespace patchbay
