@@ -100,14 +100,14 @@ constexpr NameKind kPciAddress{
 /// Returns the IDs of a list, or none if one of them is invalid, because an empty list would match
 /// every device.
 std::optional<std::vector<HardwareId>> CompileIds(const Section& section, std::string_view key,
-                                                  PatternBudget& budget, Reporter& reporter) {
+                                                  PatternCompiler& patterns) {
   std::vector<HardwareId> ids;
   bool are_valid = true;
   for (const Text& text : section.GetTexts(key)) {
-    const auto alternatives = CompileNamePatterns(text, budget, reporter);
+    const auto alternatives = patterns.Alternatives(text);
     if (!alternatives) return std::nullopt;
     for (const NamePattern& alternative : *alternatives) {
-      const auto id = ParseId(text, alternative.text(), key, reporter);
+      const auto id = ParseId(text, alternative.text(), key, patterns.reporter());
       if (id) ids.push_back(*id);
       are_valid = are_valid && id;
     }
@@ -116,36 +116,33 @@ std::optional<std::vector<HardwareId>> CompileIds(const Section& section, std::s
   return ids;
 }
 
-std::optional<UsbPattern> CompileUsb(const Section& section, PatternBudget& budget,
-                                     Reporter& reporter) {
+std::optional<UsbPattern> CompileUsb(const Section& section, PatternCompiler& patterns) {
   UsbPattern usb{{},
-                 CompileNames(section.GetTexts("serial"), kAnyText, budget, reporter),
-                 CompileNames(section.GetTexts("usb_port"), kUsbPort, budget, reporter)};
-  auto ids = CompileIds(section, "usb", budget, reporter);
+                 patterns.Names(section.GetTexts("serial"), kAnyText),
+                 patterns.Names(section.GetTexts("usb_port"), kUsbPort)};
+  auto ids = CompileIds(section, "usb", patterns);
   if (!ids) return std::nullopt;
   usb.ids = std::move(*ids);
   return usb;
 }
 
-std::optional<PciPattern> CompilePci(const Section& section, PatternBudget& budget,
-                                     Reporter& reporter) {
-  PciPattern pci{{}, CompileNames(section.GetTexts("pci_address"), kPciAddress, budget, reporter)};
-  auto ids = CompileIds(section, "pci", budget, reporter);
+std::optional<PciPattern> CompilePci(const Section& section, PatternCompiler& patterns) {
+  PciPattern pci{{}, patterns.Names(section.GetTexts("pci_address"), kPciAddress)};
+  auto ids = CompileIds(section, "pci", patterns);
   if (!ids) return std::nullopt;
   pci.ids = std::move(*ids);
   return pci;
 }
 
 /// The items of a list follow one another in GetPairs.
-UdevPattern::Values CompileValues(const Section& udev, std::string_view key, PatternBudget& budget,
-                                  Reporter& reporter) {
+UdevPattern::Values CompileValues(const Section& udev, std::string_view key,
+                                  PatternCompiler& patterns) {
   UdevPattern::Values values;
   for (const auto& [name, text] : udev.GetPairs(key)) {
     if (values.empty() || values.back().first != name.value) {
       values.emplace_back(name.value, std::vector<NamePattern>());
     }
-    std::ranges::move(CompileNames({text}, kAnyText, budget, reporter),
-                      std::back_inserter(values.back().second));
+    std::ranges::move(patterns.Names({text}, kAnyText), std::back_inserter(values.back().second));
   }
   return values;
 }
@@ -159,29 +156,26 @@ void CheckAttributeNames(const Section& udev, Reporter& reporter) {
   }
 }
 
-std::optional<UdevPattern> CompileUdev(const Section& udev, PatternBudget& budget,
-                                       Reporter& reporter) {
-  CheckAttributeNames(udev, reporter);
-  return UdevPattern{CompileNames(udev.GetTexts("subsystem"), kKernelName, budget, reporter),
-                     CompileNames(udev.GetTexts("driver"), kKernelName, budget, reporter),
-                     CompileValues(udev, "properties", budget, reporter),
-                     CompileValues(udev, "attributes", budget, reporter)};
+std::optional<UdevPattern> CompileUdev(const Section& udev, PatternCompiler& patterns) {
+  CheckAttributeNames(udev, patterns.reporter());
+  return UdevPattern{patterns.Names(udev.GetTexts("subsystem"), kKernelName),
+                     patterns.Names(udev.GetTexts("driver"), kKernelName),
+                     CompileValues(udev, "properties", patterns),
+                     CompileValues(udev, "attributes", patterns)};
 }
 
 }  // namespace
 
-HardwarePatterns CompileConditions(const Section& section, PatternBudget& budget,
-                                   Reporter& reporter) {
-  HardwarePatterns patterns;
-  if (section.Has("usb") || section.Has("usb_port"))
-    patterns.usb = CompileUsb(section, budget, reporter);
+HardwarePatterns CompileConditions(const Section& section, PatternCompiler& patterns) {
+  HardwarePatterns conditions;
+  if (section.Has("usb") || section.Has("usb_port")) conditions.usb = CompileUsb(section, patterns);
   if (section.Has("pci") || section.Has("pci_address")) {
-    patterns.pci = CompilePci(section, budget, reporter);
+    conditions.pci = CompilePci(section, patterns);
   }
   if (const Section* udev = section.GetSection("udev")) {
-    patterns.udev = CompileUdev(*udev, budget, reporter);
+    conditions.udev = CompileUdev(*udev, patterns);
   }
-  return patterns;
+  return conditions;
 }
 
 }  // namespace patchbay

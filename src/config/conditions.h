@@ -8,7 +8,6 @@ namespace patchbay {
 
 /// Compiles the conditions of a [[resource.match]] or of its `not`. Reports malformed values, and
 /// conditions that match every device. Invalid parts are left out of the result.
-HardwarePatterns CompileConditions(const Section& section, PatternBudget& budget,
-                                   Reporter& reporter);
+HardwarePatterns CompileConditions(const Section& section, PatternCompiler& patterns);
 
 }  // namespace patchbay

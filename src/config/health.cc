@@ -15,7 +15,8 @@ namespace {
 constexpr std::chrono::seconds kQuick{1};
 
 std::optional<ProbeKind> CompileFileProbe(const Section& section, const Scope& scope,
-                                          PatternBudget& budget, Reporter& reporter) {
+                                          PatternCompiler& patterns) {
+  Reporter& reporter = patterns.reporter();
   const Text& file = *section.GetText("file");
   auto path = CompileTemplate(file, scope, reporter);
   if (!path) return std::nullopt;
@@ -33,17 +34,17 @@ std::optional<ProbeKind> CompileFileProbe(const Section& section, const Scope& s
   }
   const Text* matches = section.GetText("matches");
   if (matches == nullptr) return std::nullopt;
-  auto pattern = CompileTextPattern(*matches, budget, reporter);
+  auto pattern = patterns.TextRegex(*matches);
   if (!pattern) return std::nullopt;
   return FileProbe{std::move(*path), std::move(*pattern)};
 }
 
 std::optional<ProbeKind> CompileProbe(const Section& section, const Scope& scope,
-                                      bool devices_have_nodes, PatternBudget& budget,
-                                      Reporter& reporter) {
+                                      bool devices_have_nodes, PatternCompiler& patterns) {
+  Reporter& reporter = patterns.reporter();
   const std::string_view kind = section.alternative();
   if (kind == "command") return CommandProbe{CompileArgv(section, scope, reporter)};
-  if (kind == "file") return CompileFileProbe(section, scope, budget, reporter);
+  if (kind == "file") return CompileFileProbe(section, scope, patterns);
   if (kind != "open") return std::nullopt;  // reported
   if (!devices_have_nodes) {
     reporter.Report(Code::kWrongCombination, section.PlaceOf("open"),
@@ -63,9 +64,8 @@ std::optional<HookSpec> CompileHook(const Section* section, std::chrono::millise
 }  // namespace
 
 std::optional<ProbeSpec> CompileHealth(const Section& section, const Scope& devices,
-                                       bool devices_have_nodes, PatternBudget& budget,
-                                       Reporter& reporter) {
-  auto kind = CompileProbe(section, devices, devices_have_nodes, budget, reporter);
+                                       bool devices_have_nodes, PatternCompiler& patterns) {
+  auto kind = CompileProbe(section, devices, devices_have_nodes, patterns);
   if (!kind) return std::nullopt;
   ProbeSpec probe{std::move(*kind)};
   section.Read("period", probe.period);

@@ -12,8 +12,7 @@ namespace patchbay {
 /// Compiles [resource.health]. `devices_have_nodes` is false if no device of the resource can have
 /// a device node. Returns none if there is no usable probe.
 std::optional<ProbeSpec> CompileHealth(const Section& section, const Scope& devices,
-                                       bool devices_have_nodes, PatternBudget& budget,
-                                       Reporter& reporter);
+                                       bool devices_have_nodes, PatternCompiler& patterns);
 
 /// Compiles [resource.hooks] into `spec`. `devices` contains the variables of a device,
 /// `containers` those of a device in a container.

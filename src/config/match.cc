@@ -19,17 +19,14 @@
 namespace patchbay {
 namespace {
 
-std::optional<Source> CompilePathSource(const Section& section, PatternBudget& budget,
-                                        Reporter& reporter) {
-  const std::vector<Text> patterns = section.GetTexts("path");
-  auto globs = CompileGlobs(patterns, GlobKind::kSource, budget, reporter);
-  if (!globs || !CheckBeginnings(*globs, patterns, reporter)) return std::nullopt;
+std::optional<Source> CompilePathSource(const Section& section, PatternCompiler& patterns) {
+  auto globs = patterns.Globs(section.GetTexts("path"), GlobKind::kSource);
+  if (!globs) return std::nullopt;
   return PathSource{std::move(*globs)};
 }
 
-std::optional<Source> CompileRegexSource(const Section& section, PatternBudget& budget,
-                                         Reporter& reporter) {
-  auto regex = CompileRegex(*section.GetText("regex"), budget, reporter);
+std::optional<Source> CompileRegexSource(const Section& section, PatternCompiler& patterns) {
+  auto regex = patterns.PathRegex(*section.GetText("regex"));
   if (!regex) return std::nullopt;
   return RegexSource{std::move(*regex)};
 }
@@ -58,11 +55,11 @@ std::optional<Source> TakeCondition(std::optional<Pattern>& condition) {
 
 /// Compiles the source of a match whose conditions are compiled. Returns none after an error.
 std::optional<Source> CompileSource(const Section& section, HardwarePatterns& conditions,
-                                    PatternBudget& budget, Reporter& reporter) {
+                                    PatternCompiler& patterns) {
   const std::string_view source = section.alternative();
-  if (source == "path") return CompilePathSource(section, budget, reporter);
-  if (source == "regex") return CompileRegexSource(section, budget, reporter);
-  if (source == "command") return CompileCommandSource(section, reporter);
+  if (source == "path") return CompilePathSource(section, patterns);
+  if (source == "regex") return CompileRegexSource(section, patterns);
+  if (source == "command") return CompileCommandSource(section, patterns.reporter());
   if (source == "count") return CompileCountSource(section);
   if (source == "usb") return TakeCondition(conditions.usb);
   if (source == "pci") return TakeCondition(conditions.pci);
@@ -152,13 +149,12 @@ bool CanFindSeveral(const MatchSpec& match) {
          std::visit([](const auto& source) { return FindsSeveral(source); }, match.source);
 }
 
-std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& budget,
-                                      Reporter& reporter) {
+std::optional<MatchSpec> CompileMatch(const Section& section, PatternCompiler& patterns) {
   MatchSpec match;
   match.display.text = TomlText(section.table());
+  Reporter& reporter = patterns.reporter();
   const auto globs = [&](std::string_view key) {
-    return CompileGlobs(section.GetTexts(key), GlobKind::kPath, budget, reporter)
-        .value_or(std::vector<Glob>());
+    return patterns.Globs(section.GetTexts(key), GlobKind::kPath).value_or(std::vector<Glob>());
   };
   match.exclude = globs("exclude");
   section.Read("exclude_required", match.exclude_required);
@@ -166,11 +162,11 @@ std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& bud
   section.Read("max_devices", match.max_devices);
   section.Read("type", match.type);
   section.Read("together", match.together);
-  match.conditions = CompileConditions(section, budget, reporter);
+  match.conditions = CompileConditions(section, patterns);
   if (const Section* negated = section.GetSection("not")) {
-    match.negated = CompileConditions(*negated, budget, reporter);
+    match.negated = CompileConditions(*negated, patterns);
   }
-  auto source = CompileSource(section, match.conditions, budget, reporter);
+  auto source = CompileSource(section, match.conditions, patterns);
   if (!source) return std::nullopt;
   match.source = std::move(*source);
   Scope scope = IdentityScope(match);

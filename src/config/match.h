@@ -10,8 +10,7 @@ namespace patchbay {
 
 /// Compiles one [[resource.match]]. Reports errors in its source, its patterns and the template of
 /// its ID. Returns none if the match has no usable source.
-std::optional<MatchSpec> CompileMatch(const Section& section, PatternBudget& budget,
-                                      Reporter& reporter);
+std::optional<MatchSpec> CompileMatch(const Section& section, PatternCompiler& patterns);
 
 /// Returns whether one device of the match can have several nodes.
 bool CanHaveSeveralNodes(const MatchSpec& match);

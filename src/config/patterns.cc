@@ -8,45 +8,23 @@
 
 #include "base/escape.h"
 #include "base/format.h"
-#include "config/foreign_notation.h"
 #include "config/variable_scope.h"
 #include "model/spec.h"
 
 namespace patchbay {
 namespace {
 
-/// The part of the budget that a pattern needs.
-PatternBudget NeedOf(const Glob& glob) { return {glob.alternatives().size(), glob.memory()}; }
-PatternBudget NeedOf(const Regex& regex) { return {1, regex.memory()}; }
-PatternBudget NeedOf(const TextPattern& pattern) { return {1, pattern.memory()}; }
-PatternBudget NeedOf(const std::vector<NamePattern>& names) {
-  PatternBudget need{0, 0};
+/// The share of the limits that a pattern needs.
+struct Need {
+  std::size_t patterns, bytes;
+};
+Need NeedOf(const Glob& glob) { return {glob.alternatives().size(), glob.memory()}; }
+Need NeedOf(const Regex& regex) { return {1, regex.memory()}; }
+Need NeedOf(const TextPattern& pattern) { return {1, pattern.memory()}; }
+Need NeedOf(const std::vector<NamePattern>& names) {
+  Need need{0, 0};
   for (const NamePattern& name : names) need.bytes += sizeof name + name.text().size();
   return need;
-}
-
-/// Returns a hint on the error at an offset of a pattern.
-using Hint = std::string (*)(std::string_view text, std::size_t offset);
-
-/// Returns a compiled pattern if the budget is enough for it; otherwise reports its error.
-template <class Pattern>
-std::optional<Pattern> Accept(Parsed<Pattern> pattern, const Text& text, Hint hint,
-                              PatternBudget& budget, Reporter& reporter) {
-  if (!pattern) {
-    reporter.Report(Code::kBadPattern, text, pattern.error(),
-                    hint(text.value, pattern.error().offset));
-    return std::nullopt;
-  }
-  const PatternBudget need = NeedOf(*pattern);
-  if (need.patterns > budget.patterns || need.bytes > budget.bytes) {
-    reporter.Report(Code::kBadPattern, text.place,
-                    "the patterns of the configuration need too much memory",
-                    "use fewer or shorter patterns; wildcards instead of single names");
-    return std::nullopt;
-  }
-  budget.patterns -= need.patterns;
-  budget.bytes -= need.bytes;
-  return std::move(*pattern);
 }
 
 std::string HintOnGlob(std::string_view text, std::size_t offset) {
@@ -61,18 +39,29 @@ std::string HintOnGlob(std::string_view text, std::size_t offset) {
   return "supported: *, ?, [a-z], {a,b} and **; a backslash escapes the next character";
 }
 
-std::optional<Glob> CompileGlob(const Text& text, GlobKind kind, PatternBudget& budget,
-                                Reporter& reporter) {
-  auto glob = Accept(Glob::Compile(text.value), text, HintOnGlob, budget, reporter);
-  if (!glob) return std::nullopt;
-  if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
-    reporter.Report(
-        Code::kBadPattern, text.At(text.value.size() - 1), "a path cannot end with a slash",
-        Format("remove the slash; {}* is every node in the directory", Truncate(text.value, 100)));
-    return std::nullopt;
+std::string HintOnNames(std::string_view, std::size_t) {
+  return "supported: *, ?, [a-z] and {a,b}; a backslash escapes the next character";
+}
+
+std::string HintOnTextRegex(std::string_view, std::size_t) { return "use RE2 syntax"; }
+
+/// Returns "/" or "/proc" if the glob would search all of it, because a name in it has wildcards,
+/// or
+/// "". The memory of a scan is limited, but it would take long.
+std::string_view SearchedDirectory(const Glob& glob) {
+  for (const Glob::Components& alternative : glob.alternatives()) {
+    if (!alternative[0].literal()) return "/";
+    const bool is_proc = alternative[0].name.text() == "proc" && alternative.size() > 1;
+    if (is_proc && !alternative[1].literal()) return "/proc";
   }
-  WarnOfForeignParts(text, kind, reporter);
-  return glob;
+  return "";
+}
+
+void ReportSearch(const Text& text, std::string_view directory, std::string hint,
+                  Reporter& reporter) {
+  reporter.Report(Code::kBadPattern, text.place,
+                  Format("the pattern would search all of {}, which takes too long", directory),
+                  std::move(hint));
 }
 
 void CheckCaptureNames(const Text& text, const Regex& regex, Reporter& reporter) {
@@ -102,119 +91,122 @@ void ReportForeign(const Text& regex, ForeignInRegex foreign, Reporter& reporter
                   std::move(foreign.hint));
 }
 
-/// The memory of a scan is limited, but it would take long.
-std::nullopt_t SearchesTooMuch(const Text& text, std::string_view directory, std::string hint,
-                               Reporter& reporter) {
-  reporter.Report(Code::kBadPattern, text.place,
-                  Format("the pattern would search all of {}, which takes too long", directory),
-                  std::move(hint));
-  return std::nullopt;
-}
-
 }  // namespace
 
-std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, GlobKind kind,
-                                              PatternBudget& budget, Reporter& reporter) {
+/// Returns a compiled pattern within the limits; otherwise reports its error.
+template <class Pattern>
+std::optional<Pattern> PatternCompiler::Accept(Parsed<Pattern> pattern, const Text& text,
+                                               std::string (*hint)(std::string_view, std::size_t)) {
+  if (!pattern) {
+    const std::size_t offset = pattern.error().offset;
+    reporter_.Report(Code::kBadPattern, text, pattern.error(), hint(text.value, offset));
+    return std::nullopt;
+  }
+  const Need need = NeedOf(*pattern);
+  if (need.patterns > patterns_left_ || need.bytes > bytes_left_) {
+    reporter_.Report(Code::kBadPattern, text.place,
+                     "the patterns of the configuration need too much memory",
+                     "use fewer or shorter patterns; wildcards instead of single names");
+    return std::nullopt;
+  }
+  patterns_left_ -= need.patterns;
+  bytes_left_ -= need.bytes;
+  return std::move(*pattern);
+}
+
+std::optional<Glob> PatternCompiler::OneGlob(const Text& text, GlobKind kind) {
+  auto glob = Accept(Glob::Compile(text.value), text, HintOnGlob);
+  if (!glob) return std::nullopt;
+  if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
+    reporter_.Report(
+        Code::kBadPattern, text.At(text.value.size() - 1), "a path cannot end with a slash",
+        Format("remove the slash; {}* is every node in the directory", Truncate(text.value, 100)));
+    return std::nullopt;
+  }
+  const auto searched = kind == GlobKind::kSource ? SearchedDirectory(*glob) : "";
+  if (!searched.empty()) {
+    ReportSearch(text, searched, "begin with a directory, as in /dev/ttyUSB*", reporter_);
+    return std::nullopt;
+  }
+  WarnOfForeignParts(text, kind, reporter_);
+  return glob;
+}
+
+std::optional<std::vector<Glob>> PatternCompiler::Globs(const std::vector<Text>& list,
+                                                        GlobKind kind) {
   std::vector<Glob> globs;
   for (const Text& text : list) {
-    if (auto glob = CompileGlob(text, kind, budget, reporter)) globs.push_back(std::move(*glob));
+    if (auto glob = OneGlob(text, kind)) globs.push_back(std::move(*glob));
   }
   if (globs.size() != list.size()) return std::nullopt;
   return globs;
 }
 
-std::optional<std::vector<NamePattern>> CompileNamePatterns(const Text& text, PatternBudget& budget,
-                                                            Reporter& reporter) {
-  const Hint hint = [](std::string_view, std::size_t) -> std::string {
-    return "supported: *, ?, [a-z] and {a,b}; a backslash escapes the next character";
-  };
-  return Accept(CompileAlternatives(text.value), text, hint, budget, reporter);
+std::optional<std::vector<NamePattern>> PatternCompiler::Alternatives(const Text& text) {
+  return Accept(CompileAlternatives(text.value), text, HintOnNames);
 }
 
-std::vector<NamePattern> CompileNames(const std::vector<Text>& list, const NameKind& kind,
-                                      PatternBudget& budget, Reporter& reporter) {
+std::vector<NamePattern> PatternCompiler::Names(const std::vector<Text>& list,
+                                                const NameKind& kind) {
   std::vector<NamePattern> names;
   for (const Text& text : list) {
-    auto patterns = CompileNamePatterns(text, budget, reporter);
+    auto patterns = Alternatives(text);
     if (!patterns) continue;
     const auto invalid = std::ranges::find_if(*patterns, [&](const NamePattern& pattern) {
       return kind.can_match != nullptr && !kind.can_match(pattern.text());
     });
     if (invalid == patterns->end()) {
-      WarnOfForeignParts(text, kind.notation, reporter);
+      WarnOfForeignParts(text, kind.notation, reporter_);
     } else {
       const std::string foreign = HintOnForeignPart(text.value, kind.notation);
       const std::string near = kind.corrected == nullptr ? "" : kind.corrected(invalid->text());
-      reporter.Report(kind.code, text.place,
-                      Format("\"{}\" is not {}", invalid->text().substr(0, 100), kind.what),
-                      !foreign.empty() ? foreign
-                      : !near.empty()  ? Format("write \"{}\"", near)
-                                       : std::string(kind.hint));
+      reporter_.Report(kind.code, text.place,
+                       Format("\"{}\" is not {}", invalid->text().substr(0, 100), kind.what),
+                       !foreign.empty() ? foreign
+                       : !near.empty()  ? Format("write \"{}\"", near)
+                                        : std::string(kind.hint));
     }
     std::ranges::move(*patterns, std::back_inserter(names));
   }
   return names;
 }
 
-std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter) {
-  auto regex = Accept(Regex::Compile(text.value), text, HintOnRegex, budget, reporter);
+std::optional<Regex> PatternCompiler::PathRegex(const Text& text) {
+  auto regex = Accept(Regex::Compile(text.value), text, HintOnRegex);
   if (!regex) return std::nullopt;
   auto foreign = FindForeignInRegex(text.value, true);
   const std::string& directory = regex->fixed_directory();
   if (directory == "/" || directory == "/proc/") {
-    return SearchesTooMuch(text, directory,
-                           foreign
-                               ? std::move(foreign->hint)
-                               : "begin with the directory, outside of parentheses: '/dev/(a|b)'",
-                           reporter);
+    ReportSearch(text, directory,
+                 foreign ? std::move(foreign->hint)
+                         : "begin with the directory, outside of parentheses: '/dev/(a|b)'",
+                 reporter_);
+    return std::nullopt;
   }
   for (const std::string_view invalid_part : {"//", "/./", "/../"}) {
     if (directory.find(invalid_part) == std::string::npos) continue;
     const auto at = text.value.find(invalid_part);
-    reporter.Report(Code::kBadPattern, text.At(at == std::string::npos ? 0 : at),
-                    Format("the path of a device cannot contain \"{}\"", invalid_part));
+    reporter_.Report(Code::kBadPattern, text.At(at == std::string::npos ? 0 : at),
+                     Format("the path of a device cannot contain \"{}\"", invalid_part));
     return std::nullopt;
   }
   if (text.value.ends_with('/')) {
-    reporter.Report(Code::kBadPattern, text.At(text.value.size() - 1),
-                    "a path cannot end with a slash", "name the files below it: …/.+");
+    reporter_.Report(Code::kBadPattern, text.At(text.value.size() - 1),
+                     "a path cannot end with a slash", "name the files below it: …/.+");
     return std::nullopt;
   }
-  CheckCaptureNames(text, *regex, reporter);
-  if (foreign) ReportForeign(text, *std::move(foreign), reporter);
+  CheckCaptureNames(text, *regex, reporter_);
+  if (foreign) ReportForeign(text, *std::move(foreign), reporter_);
   return regex;
 }
 
-std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& budget,
-                                              Reporter& reporter) {
-  const Hint hint = [](std::string_view, std::size_t) -> std::string { return "use RE2 syntax"; };
-  auto pattern = Accept(TextPattern::Compile(text.value), text, hint, budget, reporter);
+std::optional<TextPattern> PatternCompiler::TextRegex(const Text& text) {
+  auto pattern = Accept(TextPattern::Compile(text.value), text, HintOnTextRegex);
   if (!pattern) return std::nullopt;
   if (auto foreign = FindForeignInRegex(text.value, false)) {
-    ReportForeign(text, *std::move(foreign), reporter);
+    ReportForeign(text, *std::move(foreign), reporter_);
   }
   return pattern;
-}
-
-bool CheckBeginnings(const std::vector<Glob>& globs, const std::vector<Text>& list,
-                     Reporter& reporter) {
-  bool is_ok = true;
-  for (std::size_t i = 0; i < globs.size(); ++i) {
-    for (const Glob::Components& alternative : globs[i].alternatives()) {
-      const auto known = static_cast<std::size_t>(
-          std::ranges::find_if(
-              alternative, [](const Glob::Component& component) { return !component.literal(); }) -
-          alternative.begin());
-      if (known == alternative.size()) continue;
-      const bool is_proc = known == 1 && alternative.front().name.text() == "proc";
-      if (known > 0 && !is_proc) continue;
-      SearchesTooMuch(list[i], is_proc ? "/proc" : "/",
-                      "begin with a directory, as in /dev/ttyUSB*", reporter);
-      is_ok = false;
-      break;
-    }
-  }
-  return is_ok;
 }
 
 }  // namespace patchbay

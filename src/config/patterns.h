@@ -15,13 +15,6 @@
 
 namespace patchbay {
 
-/// The number of patterns of paths that the input can still have, counted after brace expansion
-/// because they are compared with each other, and the bytes of memory that all patterns can need.
-struct PatternBudget {
-  std::size_t patterns = 20'000;
-  std::size_t bytes = std::size_t{48} << 20;
-};
-
 /// A kind of names that a pattern can be for.
 struct NameKind {
   GlobKind notation = GlobKind::kText;
@@ -33,25 +26,38 @@ struct NameKind {
   std::string_view what = "", hint = "";  ///< "a PCI address"
 };
 
-/// Compiles the patterns of a list for names, with their alternatives. Reports those that are
-/// invalid or match no name, which in `not` would exclude nothing.
-std::vector<NamePattern> CompileNames(const std::vector<Text>& list, const NameKind& kind,
-                                      PatternBudget& budget, Reporter& reporter);
+/// Compiles the patterns of one configuration. Reports those that are invalid, or more than the
+/// limits permit, and omits them.
+class PatternCompiler {
+ public:
+  /// The maximum number of patterns of paths, counted after brace expansion because they are
+  /// compared with each other, and the bytes of memory that all patterns can need.
+  static constexpr std::size_t kMaxPatterns = 20'000;
+  static constexpr std::size_t kMaxBytes = std::size_t{48} << 20;
 
-/// Compile the globs of a list, the alternatives of a pattern for names, a regular expression for
-/// paths, and one for other texts. Report what is invalid, or more than the budget has, and return
-/// none then.
-std::optional<std::vector<Glob>> CompileGlobs(const std::vector<Text>& list, GlobKind kind,
-                                              PatternBudget& budget, Reporter& reporter);
-std::optional<std::vector<NamePattern>> CompileNamePatterns(const Text& text, PatternBudget& budget,
-                                                            Reporter& reporter);
-std::optional<Regex> CompileRegex(const Text& text, PatternBudget& budget, Reporter& reporter);
-std::optional<TextPattern> CompileTextPattern(const Text& text, PatternBudget& budget,
-                                              Reporter& reporter);
+  explicit PatternCompiler(Reporter& reporter) : reporter_(reporter) {}
+  Reporter& reporter() const { return reporter_; }
 
-/// Reports globs that would search the whole host, or every process: whose names in "/" or "/proc"
-/// are not known. Returns whether there are none.
-bool CheckBeginnings(const std::vector<Glob>& globs, const std::vector<Text>& list,
-                     Reporter& reporter);
+  /// Compiles a list of globs; none if one is invalid. Those of GlobKind::kSource must not search
+  /// the whole host, or every process.
+  std::optional<std::vector<Glob>> Globs(const std::vector<Text>& list, GlobKind kind);
+  /// Compiles a list of patterns for names, with their alternatives. Reports those that match no
+  /// name, which in `not` would exclude nothing.
+  std::vector<NamePattern> Names(const std::vector<Text>& list, const NameKind& kind);
+  /// Returns the alternatives of one pattern.
+  std::optional<std::vector<NamePattern>> Alternatives(const Text& text);
+  /// Compiles a regular expression for paths, and one for other texts.
+  std::optional<Regex> PathRegex(const Text& text);
+  std::optional<TextPattern> TextRegex(const Text& text);
+
+ private:
+  template <class Pattern>
+  std::optional<Pattern> Accept(Parsed<Pattern> pattern, const Text& text,
+                                std::string (*hint)(std::string_view text, std::size_t offset));
+  std::optional<Glob> OneGlob(const Text& text, GlobKind kind);
+
+  Reporter& reporter_;
+  std::size_t patterns_left_ = kMaxPatterns, bytes_left_ = kMaxBytes;
+};
 
 }  // namespace patchbay

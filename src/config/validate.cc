@@ -106,7 +106,8 @@ constexpr NameKind kHost{.notation = GlobKind::kHost,
                              "use the name only, as in \"patchbay.example.com\", without "
                              "scheme, port or path; IP addresses are always accepted"};
 
-DaemonSpec CompileDaemon(const Section& daemon, PatternBudget& budget, Reporter& reporter) {
+DaemonSpec CompileDaemon(const Section& daemon, PatternCompiler& patterns) {
+  Reporter& reporter = patterns.reporter();
   DaemonSpec spec;
   daemon.Read("rescan", spec.rescan);
   daemon.Read("max_probes", spec.max_probes);
@@ -125,7 +126,7 @@ DaemonSpec CompileDaemon(const Section& daemon, PatternBudget& budget, Reporter&
   if (daemon.Has("hosts")) {
     std::vector<Text> hosts = daemon.GetTexts("hosts");
     for (Text& host : hosts) host.value = ToLower(host.value);
-    spec.hosts = CompileNames(hosts, kHost, budget, reporter);
+    spec.hosts = patterns.Names(hosts, kHost);
   }
   ReadDirectory(daemon, "kubelet_dir", reporter, spec.kubelet_dir);
   ReadDirectory(daemon, "host_root", reporter, spec.host_root);
@@ -174,8 +175,7 @@ void CheckNodeName(const Text& text, const std::vector<NamePattern>& patterns, R
             "the list has globs, such as edge-* and edge-[0-9], and !edge-7 excludes a node");
 }
 
-void CompileOnNodes(const Section& resource, PatternBudget& budget, Reporter& reporter,
-                    ResourceSpec& spec) {
+void CompileOnNodes(const Section& resource, PatternCompiler& patterns, ResourceSpec& spec) {
   for (const Text& text : resource.GetTexts("on_nodes")) {
     const bool excludes = text.value.starts_with('!');
     Text name = text;
@@ -183,10 +183,10 @@ void CompileOnNodes(const Section& resource, PatternBudget& budget, Reporter& re
       name.value.erase(0, 1);
       if (name.inset >= 0) ++name.inset;
     }
-    auto patterns = CompileNamePatterns(name, budget, reporter);
-    if (!patterns) continue;
-    CheckNodeName(name, *patterns, reporter);
-    std::ranges::move(*patterns,
+    auto names = patterns.Alternatives(name);
+    if (!names) continue;
+    CheckNodeName(name, *names, patterns.reporter());
+    std::ranges::move(*names,
                       std::back_inserter(excludes ? spec.on_nodes.except : spec.on_nodes.only));
   }
 }
@@ -233,7 +233,8 @@ void CheckEveryMatch(const Section& resource, const Scope& scope, const Resource
 }
 
 ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
-                             PatternBudget& budget, Reporter& reporter) {
+                             PatternCompiler& patterns) {
+  Reporter& reporter = patterns.reporter();
   ResourceSpec spec;
   resource.Read("description", spec.description);
   spec.api = daemon.api;
@@ -257,12 +258,12 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
     CheckSeparator(*separator, reporter);
     spec.env_separator = separator->value;
   }
-  CompileOnNodes(resource, budget, reporter, spec);
+  CompileOnNodes(resource, patterns, spec);
   const std::span<const Section> matches = resource.GetSections("match");
   bool complete = !matches.empty() && !resource.table().is_cut;
   std::vector<const Section*> compiled_matches;
   for (const Section& match : matches) {
-    auto compiled = CompileMatch(match, budget, reporter);
+    auto compiled = CompileMatch(match, patterns);
     complete = complete && compiled;
     if (!compiled) continue;
     spec.matches.push_back(std::move(*compiled));
@@ -283,7 +284,7 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
   }
   const Scope devices = DeviceScope(spec.matches, complete);
   if (const Section* health = resource.GetSection("health")) {
-    spec.health = CompileHealth(*health, devices, !complete || HasNodes(spec), budget, reporter);
+    spec.health = CompileHealth(*health, devices, !complete || HasNodes(spec), patterns);
   }
   if (const Section* hooks = resource.GetSection("hooks")) {
     CompileHooks(*hooks, devices, containers, reporter, spec);
@@ -384,9 +385,9 @@ void CheckResourcesOfNode(std::span<const Section> resources,
 
 Model Validate(const Section& document, const std::string& node, Reporter& reporter) {
   Model model;
-  PatternBudget budget;
+  PatternCompiler patterns(reporter);
   if (const Section* daemon = document.GetSection("daemon")) {
-    model.daemon = CompileDaemon(*daemon, budget, reporter);
+    model.daemon = CompileDaemon(*daemon, patterns);
   }
   const std::span<const Section> resources = document.GetSections("resource");
   if (resources.size() > kMaxResources) {
@@ -396,7 +397,7 @@ Model Validate(const Section& document, const std::string& node, Reporter& repor
     return model;
   }
   for (const Section& resource : resources) {
-    model.resources.push_back(CompileResource(resource, model.daemon, budget, reporter));
+    model.resources.push_back(CompileResource(resource, model.daemon, patterns));
     if (!IsApiKnown(document, resource)) continue;
     WarnOfKeysOfTheOtherApi(resource, model.resources.back(), reporter);
   }

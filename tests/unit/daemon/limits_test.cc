@@ -62,7 +62,7 @@ TEST(Limits, DocumentationMatchesTheConstants) {
            Format("| what the patterns of all resources find | {}, and {} KiB for each",
                   Bytes(ScanBudget::kTotal), ScanShare::kOwn / 1024),
            Format("{} after the expansion of braces, and {} when",
-                  Grouped(PatternBudget().patterns), Bytes(PatternBudget().bytes)),
+                  Grouped(PatternCompiler::kMaxPatterns), Bytes(PatternCompiler::kMaxBytes)),
            Format("| rejections that are kept | {} of", Grouped(ScanContext::kMaxRejections)),
            Format("| devices that vanished and that no pod uses | {} of a resource",
                   Grouped(Inventory::kMaxVanished)),
