@@ -6,6 +6,7 @@
 
 #include "config/match.h"
 #include "config/path_checks.h"
+#include "config/variable_scope.h"
 
 namespace patchbay {
 namespace {
@@ -49,10 +50,9 @@ std::optional<std::string> DrmNodeOf(const MatchSpec& match) {
   for (const std::string_view name : kSamples) {
     const std::string path = std::string(kDirectory).append(name);
     Captures captures;
-    const bool finds =
-        (globs != nullptr && std::any_of(globs->globs.begin(), globs->globs.end(),
-                                         [&](const Glob& glob) { return glob.Matches(path); })) ||
-        (regex != nullptr && regex->regex.Match(path, captures));
+    const auto matches = [&](const Glob& glob) { return glob.Matches(path); };
+    const bool finds = (globs != nullptr && std::ranges::any_of(globs->globs, matches)) ||
+                       (regex != nullptr && regex->regex.Match(path, captures));
     if (finds) return path;
   }
   return std::nullopt;
@@ -64,13 +64,7 @@ std::optional<std::string> DrmNodeOf(const MatchSpec& match) {
 bool MayKeepName(const Template& container) {
   const std::string& text = container.text();
   if (text.starts_with("{path}") || text.starts_with("{real_path}")) return true;
-  constexpr std::string_view kOwnNumbers[] = {"slot",     "index",     "id",       "replica",
-                                              "resource", "node_name", "numa_node"};
-  return text.starts_with(kDirectory) &&
-         std::any_of(container.fields().begin(), container.fields().end(), [&](const auto& field) {
-           return std::find(std::begin(kOwnNumbers), std::end(kOwnNumbers), field.name) ==
-                  std::end(kOwnNumbers);
-         });
+  return text.starts_with(kDirectory) && TellsNodesApart(container, MatchSpec());
 }
 
 }  // namespace

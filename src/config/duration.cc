@@ -1,8 +1,9 @@
 #include "config/duration.h"
 
-#include <charconv>
+#include <algorithm>
 
 #include "base/format.h"
+#include "base/number.h"
 
 namespace patchbay {
 namespace {
@@ -17,18 +18,13 @@ constexpr std::int64_t kMax = std::int64_t{1000} * 366 * 24 * 3'600'000;
 }  // namespace
 
 std::optional<std::chrono::milliseconds> ParseDuration(std::string_view text) {
-  if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
-  std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc()) return std::nullopt;
-  const std::string_view name(rest, static_cast<std::size_t>(end - rest));
-  for (const Unit& unit : kUnits) {
-    if (unit.name != name) continue;
-    if (number > kMax / unit.milliseconds) return std::nullopt;
-    return std::chrono::milliseconds(number * unit.milliseconds);
+  const std::string_view digits = text.substr(0, text.find_first_not_of("0123456789"));
+  const auto number = ParseNumber<std::int64_t>(digits);
+  const auto* unit = std::ranges::find(kUnits, text.substr(digits.size()), &Unit::name);
+  if (!number || unit == std::end(kUnits) || *number > kMax / unit->milliseconds) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return std::chrono::milliseconds(*number * unit->milliseconds);
 }
 
 std::string FormatDuration(std::chrono::milliseconds duration) {

@@ -11,9 +11,8 @@ namespace {
 
 bool IsExcluded(const Glob& glob, const std::vector<Glob>& exclude) {
   const auto only = OnlyPath(glob);
-  return std::any_of(exclude.begin(), exclude.end(), [&](const Glob& e) {
-    return e.text() == glob.text() || (only && e.Matches(*only));
-  });
+  return std::ranges::any_of(
+      exclude, [&](const Glob& e) { return e == glob || (only && e.Matches(*only)); });
 }
 
 /// Returns whether the glob is below /sys, where there are neither device nodes nor links to them.
@@ -40,8 +39,8 @@ void CheckExclude(const Section& section, const MatchSpec& match, Reporter& repo
   if (!section.Has("count") && !section.Has("command")) CheckUseOfExclude(section, match, reporter);
   const auto* path = std::get_if<PathSource>(&match.source);
   if (path == nullptr || match.exclude.empty()) return;
-  const bool all = std::all_of(path->globs.begin(), path->globs.end(),
-                               [&](const Glob& g) { return IsExcluded(g, match.exclude); });
+  const bool all = std::ranges::all_of(
+      path->globs, [&](const Glob& glob) { return IsExcluded(glob, match.exclude); });
   if (!all) return;
   reporter.Report(
       Code::kBadPattern, section.PlaceOf("exclude"), "everything that \"path\" matches is excluded",

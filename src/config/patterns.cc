@@ -67,9 +67,7 @@ void ReportSearch(const Text& text, std::string_view directory, std::string hint
 void CheckCaptureNames(const Text& text, const Regex& regex, Reporter& reporter) {
   const std::vector<Variable> builtin = SuppliedBy(MatchSpec());
   for (const std::string& name : regex.capture_names()) {
-    const bool taken = std::any_of(builtin.begin(), builtin.end(),
-                                   [&](const Variable& v) { return v.name == name; });
-    if (!taken) continue;
+    if (std::ranges::count(builtin, name, &Variable::name) == 0) continue;
     const auto at = text.value.find("<" + name + ">");
     reporter.Report(Code::kReservedName, text.At(at == std::string::npos ? 0 : at + 1),
                     Format("\"{}\" is a built-in variable of every device", name),

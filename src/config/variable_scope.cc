@@ -16,7 +16,7 @@ namespace patchbay {
 namespace {
 
 bool IsAmong(std::string_view name, std::span<const std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::count(names, name) > 0;
 }
 
 /// Returns a hint on a variable that nothing in the scope provides.
@@ -24,9 +24,9 @@ std::string HintOn(std::string_view name, const Scope& scope) {
   std::vector<std::string_view> names;
   for (const Variable& v : scope.variables) names.push_back(v.name);
   std::string near = DidYouMean(name, names);
-  const bool only_counts = std::all_of(
-      scope.matches.begin(), scope.matches.end(),
-      [](const MatchSpec* m) { return std::holds_alternative<CountSource>(m->source); });
+  const bool only_counts = std::ranges::all_of(scope.matches, [](const MatchSpec* m) {
+    return std::holds_alternative<CountSource>(m->source);
+  });
   if (IsNodeVariable(name)) {
     if (only_counts) return "devices of a \"count\" have no node: use {id} or {index}";
     const bool are_interfaces = std::ranges::all_of(
@@ -46,9 +46,9 @@ std::string HintOn(std::string_view name, const Scope& scope) {
            "udev = { properties = { ID_SERIAL = \"*\" } }";
   }
   if (!near.empty()) return near;
-  const bool has_regex = std::any_of(
-      scope.matches.begin(), scope.matches.end(),
-      [](const MatchSpec* match) { return std::holds_alternative<RegexSource>(match->source); });
+  const bool has_regex = std::ranges::any_of(scope.matches, [](const MatchSpec* m) {
+    return std::holds_alternative<RegexSource>(m->source);
+  });
   return "use one of " + OneOf(names) +
          (has_regex ? Format("; or name a group of the regex: (?P<{}>…)", name) : "");
 }
@@ -69,11 +69,10 @@ void Withhold(Scope& scope, std::span<const std::string_view> names, std::string
 }  // namespace
 
 std::optional<VariableType> Scope::TypeOf(std::string_view name) const {
-  for (const Variable& variable : variables) {
-    if (variable.name == name) return variable.type;
-  }
-  const bool may = std::any_of(matches.begin(), matches.end(),
-                               [&](const MatchSpec* match) { return CanProvide(*match, name); });
+  const auto found = std::ranges::find(variables, name, &Variable::name);
+  if (found != variables.end()) return found->type;
+  const bool may = std::ranges::any_of(
+      matches, [&](const MatchSpec* match) { return CanProvide(*match, name); });
   return may ? std::optional(VariableType::kText) : std::nullopt;
 }
 
@@ -163,17 +162,17 @@ bool IsUniquePerDevice(const Template& compiled) {
   constexpr std::string_view kShared[] = {"resource",   "node_name",  "replica",     "major",
                                           "numa_node",  "usb_vendor", "usb_product", "pci_vendor",
                                           "pci_device", "driver",     "usb_bus"};
-  return std::any_of(compiled.fields().begin(), compiled.fields().end(),
-                     [&](const Template::Field& f) { return !IsAmong(f.name, kShared); });
+  return std::ranges::any_of(compiled.fields(), [&](const Template::Field& field) {
+    return !IsAmong(field.name, kShared);
+  });
 }
 
 bool TellsNodesApart(const Template& compiled, const MatchSpec& match) {
   constexpr std::string_view kShared[] = {"id",   "resource", "node_name", "index",
                                           "slot", "replica",  "numa_node"};
-  return std::any_of(compiled.fields().begin(), compiled.fields().end(),
-                     [&](const Template::Field& f) {
-                       return f.name != match.group_by && !IsAmong(f.name, kShared);
-                     });
+  return std::ranges::any_of(compiled.fields(), [&](const Template::Field& field) {
+    return field.name != match.group_by && !IsAmong(field.name, kShared);
+  });
 }
 
 }  // namespace patchbay
