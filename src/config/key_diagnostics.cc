@@ -16,6 +16,7 @@
 #include "base/format.h"
 #include "base/number.h"
 #include "config/duration.h"
+#include "config/toml_text.h"
 #include "model/attribute.h"
 
 namespace patchbay {
@@ -117,15 +118,6 @@ std::string HintOnWrongType(const KeyInfo& key, const TomlValue& value) {
       converted.empty() ? ExampleOf(key) : Format("write {} = {}", key.name, converted);
   const bool bare = key.type == ValueType::kInteger || key.type == ValueType::kBoolean;
   return hint + (bare && std::holds_alternative<Text>(value.value) ? ", without quotes" : "");
-}
-
-/// Returns a key in TOML, or "" for a key that is unlikely to be intended.
-std::string KeyText(const std::string& key) {
-  const bool is_bare = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
-    return IsAlnum(c) || c == '_' || c == '-';
-  });
-  if (is_bare) return key;
-  return IsPlainWord(key) ? Format("\"{}\"", key) : "";
 }
 
 bool IsSection(ValueType type) {
@@ -322,8 +314,7 @@ void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& repor
 
 void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
   const std::string name = entry.key.value.substr(0, 100);
-  const std::string text = KeyText(name);
-  const std::string_view key = text.empty() ? "KEY" : std::string_view(text);
+  const std::string key = TomlKey(name);
   const bool is_list = std::holds_alternative<TomlArray>(entry.value.value);
   if (is_list && table.type == ValueType::kPatternTable) {  // which can have lists, but not empty
     const KeyInfo patterns{.name = key, .type = ValueType::kStringOrStrings};

@@ -1,5 +1,8 @@
 #include "config/toml_text.h"
 
+#include <algorithm>
+
+#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
 
@@ -41,10 +44,17 @@ std::string QuoteToml(const std::string& text) {
   return EscapeForToml(quoted) + "\"";
 }
 
+std::string TomlKey(const std::string& key) {
+  const bool is_bare = !key.empty() && std::ranges::all_of(key, [](char c) {
+    return IsAlnum(c) || c == '_' || c == '-';
+  });
+  return is_bare ? key : QuoteToml(key);
+}
+
 std::string TomlText(const TomlTable& table) {
   std::string text;
   for (const TomlEntry& entry : table.entries) {
-    text += Format("{}{} = {}", text.empty() ? "" : ", ", entry.key.value,
+    text += Format("{}{} = {}", text.empty() ? "" : ", ", TomlKey(entry.key.value),
                    std::visit(ValueText(), entry.value.value));
   }
   return text;

@@ -10,6 +10,9 @@ namespace patchbay {
 /// that is possible, so that regular expressions remain readable.
 std::string QuoteToml(const std::string& text);
 
+/// Returns a key as TOML: without quotes if possible.
+std::string TomlKey(const std::string& key);
+
 /// Returns the entries of a table on one line, in the order of the file:
 /// `path = "/dev/ttyUSB*", udev = { subsystem = "tty" }`.
 std::string TomlText(const TomlTable& table);

@@ -26,6 +26,7 @@ TEST(TomlText, ContainsTheKeysAsInTheFile) {
       {R"(pci = "10ee:5000")",
        R"(udev = { subsystem = "net", driver = ["a", "b*"], attributes = { type = "280" } })"},
       {R"(udev = { subsystem = "x", properties = { A = 'x\y', B = "?" } })"},
+      {R"(udev = { subsystem = "x", attributes = { "device/model" = "y" } })"},
       {R"(command = ["/bin/sh", "-c", "echo '[\"a\"]'"])", R"(timeout = "3s")"},
       {"count = 3"},
   };
