@@ -103,11 +103,6 @@ std::string YamlEscape(char32_t code) {
   return value <= 0xffff ? Format("\\u{:04x}", value) : Format("\\U{:08x}", value);
 }
 
-std::string TomlEscape(char32_t code) {
-  const auto value = static_cast<unsigned>(code);
-  return value <= 0xffff ? Format("\\u{:04X}", value) : Format("\\U{:08X}", value);
-}
-
 /// Quotes a text for JSON, with `escape` for characters that are not printable.
 std::string Quote(std::string_view text, std::string (*escape)(char32_t)) {
   std::string out = "\"";
@@ -131,31 +126,6 @@ std::string Quote(std::string_view text, std::string (*escape)(char32_t)) {
     text.remove_prefix(length);
   }
   out.push_back('"');
-  return out;
-}
-
-/// Escapes the characters that are not printable, except those in `kept`.
-std::string ReplaceUnseen(std::string_view text, std::string (*escape)(char32_t),
-                          std::string_view kept) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const char c = text.front();
-    const std::size_t length = c >= 0x20 && c < 0x7f ? 1 : SequenceLength(text);
-    if (length == 0) {  // not UTF-8
-      out.push_back(c);
-      text.remove_prefix(1);
-      continue;
-    }
-    const std::string_view sequence = text.substr(0, length);
-    if (const char32_t code = Decode(sequence);
-        IsUnseen(code) && kept.find(c) == std::string_view::npos) {
-      out += escape(code);
-    } else {
-      out.append(sequence);
-    }
-    text.remove_prefix(length);
-  }
   return out;
 }
 
@@ -185,10 +155,21 @@ std::string QuoteJson(std::string_view text) { return Quote(text, JsonEscape); }
 std::string QuoteYaml(std::string_view text) { return Quote(text, YamlEscape); }
 
 std::string EscapeJsonDocument(std::string_view json) {
-  return ReplaceUnseen(json, JsonEscape, "\n");
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const char c = json.front();
+    const std::size_t length = c >= 0x20 && c < 0x7f ? 1 : SequenceLength(json);
+    const std::string_view sequence = json.substr(0, std::max<std::size_t>(length, 1));
+    if (length > 0 && c != '\n' && IsUnseen(Decode(sequence))) {
+      out += JsonEscape(Decode(sequence));
+    } else {
+      out.append(sequence);
+    }
+    json.remove_prefix(sequence.size());
+  }
+  return out;
 }
-
-std::string EscapeForToml(std::string_view text) { return ReplaceUnseen(text, TomlEscape, ""); }
 
 std::string Printable(std::string_view text) {
   std::string out;

@@ -14,16 +14,12 @@ bool IsUtf8(std::string_view text);
 /// newline becomes \n, and each byte that is not part of well-formed UTF-8 becomes U+FFFD. The
 /// result is always one line of valid JSON.
 std::string QuoteJson(std::string_view text);
-/// Returns `text` as a double-quoted YAML scalar, like QuoteJson.
+/// Returns `text` as a double-quoted YAML scalar, like QuoteJson. It is a basic string of TOML too.
 std::string QuoteYaml(std::string_view text);
 
 /// Escapes the characters of a JSON document that are not printable, as QuoteJson does. Keeps
 /// newlines, which in a document stand between its values.
 std::string EscapeJsonDocument(std::string_view json);
-
-/// Escapes the characters of `text` that are not printable for a basic string of TOML: \uXXXX or
-/// \UXXXXXXXX. Keeps bytes that are not UTF-8.
-std::string EscapeForToml(std::string_view text);
 
 /// Returns whether `text` is UTF-8 without invisible characters: control characters, line and
 /// paragraph separators, characters that change the text direction, and zero-width characters.

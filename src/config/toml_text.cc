@@ -33,15 +33,7 @@ std::string QuoteToml(const std::string& text) {
   if (has_backslash && text.find('\'') == std::string::npos && IsPrintable(text)) {
     return "'" + text + "'";
   }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted.append("\\").push_back(c);
-    } else {
-      quoted.push_back(c);
-    }
-  }
-  return EscapeForToml(quoted) + "\"";
+  return QuoteYaml(text);  // a basic string has the same escapes
 }
 
 std::string TomlKey(const std::string& key) {

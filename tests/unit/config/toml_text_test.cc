@@ -38,8 +38,8 @@ TEST(TomlText, ContainsTheKeysAsInTheFile) {
 TEST(TomlText, QuotesSpecialCharacters) {
   EXPECT_EQ(QuoteToml(R"(/dev/a"b\*c)"), R"('/dev/a"b\*c')");
   EXPECT_EQ(QuoteToml(R"(/dev/it's\d)"), R"("/dev/it's\\d")");
-  EXPECT_EQ(QuoteToml("a\n\"b\""), R"("a\u000A\"b\"")");
-  EXPECT_EQ(QuoteToml("a\u009b31m\u202eb\U000E0041ä"), R"("a\u009B31m\u202Eb\U000E0041ä")");
+  EXPECT_EQ(QuoteToml("a\n\"b\""), R"("a\n\"b\"")");
+  EXPECT_EQ(QuoteToml("a\u009b31m\u202eb\U000E0041ä"), R"("a\u009b31m\u202eb\U000e0041ä")");
 }
 
 // A match that is only written differently does not change the resource.
