@@ -64,26 +64,17 @@ void WarnOfNoEffect(std::string_view key, const Section& resource, Api needed,
       Format("remove it, or set api = \"{}\"", kApiNames[static_cast<std::size_t>(needed)]));
 }
 
-/// Section has reported keys that are missing or do not fit together. CheckCluster reports these
-/// again, and treats an empty path as a missing one.
 void CompileCluster(const Section& section, Reporter& reporter, DaemonSpec& spec) {
   ClusterSettings& settings = spec.kubernetes.emplace();
   section.Read("server", settings.server);
-  const std::pair<std::string_view, std::string&> paths[] = {
-      {"ca", settings.ca},
-      {"token_file", settings.token_file},
-      {"client_certificate", settings.client_certificate},
-      {"client_key", settings.client_key}};
-  for (const auto& [key, path] : paths) {
-    section.Read(key, path);
-    if (!section.Has(key) || !path.empty()) continue;
-    reporter.Report(Code::kBadValue, section.PlaceOf(key),
-                    Format("{} must be an absolute path", key), "remove the key, or name a file");
-  }
+  section.Read("ca", settings.ca);
+  section.Read("token_file", settings.token_file);
+  section.Read("client_certificate", settings.client_certificate);
+  section.Read("client_key", settings.client_key);
   const auto config = CheckCluster(settings);
   if (config) return;
   for (const ClusterProblem& problem : config.error()) {
-    if (!problem.is_of_value || !section.Has(problem.key)) continue;
+    if (!section.Has(problem.key)) continue;  // reported as missing
     reporter.Report(Code::kBadValue, section.PlaceOf(problem.key), problem.message, problem.hint);
   }
 }

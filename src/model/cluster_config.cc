@@ -124,30 +124,6 @@ void AddFileProblems(const ClusterConfig& config, ClusterProblems& problems) {
   }
 }
 
-void AddCredentialProblems(const ClusterConfig& config, ClusterProblems& problems) {
-  if (config.ca_file.empty()) {
-    problems.push_back({"ca", "ca is missing",
-                        "set it to the file with the certificate of the cluster's certificate "
-                        "authority, such as /etc/kubernetes/pki/ca.crt",
-                        false});
-  }
-  const bool has_token = !config.token_file.empty();
-  const bool has_certificate = !config.client_certificate_file.empty();
-  if (has_certificate == config.client_key_file.empty()) {
-    problems.push_back({has_certificate ? "client_certificate" : "client_key",
-                        "client_certificate and client_key need each other", "set both or none",
-                        false});
-  } else if (has_token && has_certificate) {
-    problems.push_back({"token_file", "token_file cannot be combined with client_certificate",
-                        "remove one", false});
-  } else if (!has_token && !has_certificate) {
-    problems.push_back({"token_file", "credentials are missing",
-                        "set token_file, or client_certificate and client_key; in a pod with a "
-                        "service account, remove [daemon.kubernetes]",
-                        false});
-  }
-}
-
 }  // namespace
 
 Result<ClusterConfig> ClusterConfigInPod(std::string_view host, std::string_view port,
@@ -184,8 +160,6 @@ tl::expected<ClusterConfig, ClusterProblems> CheckCluster(const ClusterSettings&
   config.client_certificate_file = settings.client_certificate;
   config.client_key_file = settings.client_key;
   AddFileProblems(config, problems);
-  // Nothing else is required on a loopback address without TLS, which an administrator cannot set.
-  if (config.uses_tls || plain_http == PlainHttp::kRefuse) AddCredentialProblems(config, problems);
   if (!problems.empty()) return tl::unexpected<ClusterProblems>(std::move(problems));
   return config;
 }

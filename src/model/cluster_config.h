@@ -50,17 +50,16 @@ struct ClusterSettings {
 /// The API server of `patchbay try` and of tests is reached without TLS, on a loopback address.
 enum class PlainHttp { kRefuse, kOnLoopback };
 
-/// Why settings cannot be used, and the name of the key that is wrong or missing.
+/// Why a setting cannot be used, and the name of its key.
 struct ClusterProblem {
   std::string_view key;
   std::string message;
   std::string hint;
-  bool is_of_value = true;  ///< the value is wrong with any other keys
 };
 using ClusterProblems = std::vector<ClusterProblem>;
 
-/// Returns the configuration from settings, or all problems if settings are missing, invalid or
-/// contradict each other. Does not access files.
+/// Returns the configuration from settings, or the problems of all values. Which settings need or
+/// exclude each other is in the table of keys (config/keys.cc). Does not access files.
 tl::expected<ClusterConfig, ClusterProblems> CheckCluster(
     const ClusterSettings& settings, PlainHttp plain_http = PlainHttp::kRefuse);
 

@@ -837,11 +837,11 @@ group_by = 'c')"),
        "3:6 bad-value", "ca must be an absolute path", "begin with \"/\""},
       {"[daemon.kubernetes]\nserver = 'https://10.0.0.1'\nca = '/ca'\ntoken_file = ''\n" +
            Resource(""),
-       "4:14 bad-value", "token_file must be an absolute path", "name a file"},
+       "4:14 bad-value", "\"token_file\" must not be empty", "or remove the key"},
       {"[daemon.kubernetes]\nserver = 'https://a'\nca = '/ca'\nclient_certificate = ''\n"
        "client_key = '/k'\n" +
            Resource(""),
-       "4:22 bad-value", "client_certificate must be an absolute path", ""},
+       "4:22 bad-value", "\"client_certificate\" must not be empty", ""},
       {"[daemon.kubernetes]\nserver = 'https://a'\nca = '/ca'\nclient_certificate = '/c'\n" +
            Resource(""),
        "4:22 wrong-combination", "\"client_certificate\" needs \"client_key\"", "set both"},
