@@ -22,7 +22,7 @@ PLACES = [
     ("src/discovery/sources.h", "after", "void ScanSource(const UdevPattern& udev, ScanContext& scan);"),
     ("src/discovery/names_source.cc", "new", ""),
     ("src/config/keys.cc", "before", '    Key("resource.match", "usb",'),
-    ("src/config/match.cc", "before", "/// Takes a condition out of the conditions of a match"),
+    ("src/config/match.cc", "before", "/// Compiles the source of a match whose conditions are compiled"),
     ("src/config/match.cc", "before", '  if (source == "usb")'),
     ("src/config/match.cc", "before", "bool FindsSeveral(const CommandSource&)"),
     ("tests/unit/discovery/names_source_test.cc", "new", ""),

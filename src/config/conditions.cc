@@ -1,16 +1,11 @@
-// An invalid part is left out of the result, but never so that the rest matches more: with an
-// invalid ID in a list, the whole condition is left out and the match is rejected with its error.
-
 #include "config/conditions.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "base/ascii.h"
-#include "base/format.h"
 #include "base/number.h"
 #include "base/path.h"
-#include "config/foreign_notation.h"
 
 namespace patchbay {
 namespace {
@@ -25,25 +20,16 @@ bool ParseHardwareNumber(std::string_view text, Number& out) {
   return text.size() == 4 && out.has_value();
 }
 
-std::optional<HardwareId> ParseId(const Text& pattern, std::string_view text, std::string_view key,
-                                  Reporter& reporter) {
+std::optional<HardwareId> ParseId(std::string_view text) {
   const auto colon = text.find(':');
   HardwareId id;
-  if (colon != std::string::npos && ParseHardwareNumber(text.substr(0, colon), id.vendor) &&
-      ParseHardwareNumber(text.substr(colon + 1), id.product)) {
-    return id;
-  }
-  const std::string foreign = HintOnForeignPart(pattern.value, GlobKind::kDotted);
-  reporter.Report(Code::kBadValue, pattern.place,
-                  Format("\"{}\" is not a pair of IDs as shown by ls{}", text.substr(0, 100), key),
-                  !foreign.empty() ? foreign
-                  : key == "usb"
-                      ? "write vendor:product with four hexadecimal digits each, or * for "
-                        "any: \"0403:6001\", \"0403:*\""
-                      : "write vendor:device with four hexadecimal digits each, or * for "
-                        "any: \"10ee:5000\", \"10ee:*\"");
-  return std::nullopt;
+  const bool is_valid = colon != std::string_view::npos &&
+                        ParseHardwareNumber(text.substr(0, colon), id.vendor) &&
+                        ParseHardwareNumber(text.substr(colon + 1), id.product);
+  return is_valid ? std::optional(id) : std::nullopt;
 }
+
+bool IsId(std::string_view text) { return ParseId(text).has_value(); }
 
 /// Returns whether a pattern without brackets at its beginning can match a valid name: whether the
 /// end of one of the examples completes the text before the first wildcard.
@@ -84,6 +70,20 @@ std::string AddressIn(std::string_view text) {
 
 constexpr NameKind kAnyText{.notation = GlobKind::kText};
 constexpr NameKind kKernelName{.notation = GlobKind::kName};
+constexpr NameKind kUsbId{.notation = GlobKind::kDotted,
+                          .can_match = IsId,
+                          .code = Code::kBadValue,
+                          .what = "a pair of IDs as shown by lsusb",
+                          .hint =
+                              "write vendor:product with four hexadecimal digits each, or * for "
+                              "any: \"0403:6001\", \"0403:*\""};
+constexpr NameKind kPciId{.notation = GlobKind::kDotted,
+                          .can_match = IsId,
+                          .code = Code::kBadValue,
+                          .what = "a pair of IDs as shown by lspci",
+                          .hint =
+                              "write vendor:device with four hexadecimal digits each, or * for "
+                              "any: \"10ee:5000\", \"10ee:*\""};
 constexpr NameKind kUsbPort{
     .notation = GlobKind::kDotted,
     .can_match = CanMatchPort,
@@ -97,41 +97,13 @@ constexpr NameKind kPciAddress{
     .what = "a PCI address",
     .hint = "write the address as in `ls /sys/bus/pci/devices`: \"0000:3b:00.0\", \"0000:3b:*\""};
 
-/// Returns the IDs of a list, or none if one of them is invalid, because an empty list would match
-/// every device.
-std::optional<std::vector<HardwareId>> CompileIds(const Section& section, std::string_view key,
-                                                  PatternCompiler& patterns) {
+std::vector<HardwareId> CompileIds(const std::vector<Text>& list, const NameKind& kind,
+                                   PatternCompiler& patterns) {
   std::vector<HardwareId> ids;
-  bool are_valid = true;
-  for (const Text& text : section.GetTexts(key)) {
-    const auto alternatives = patterns.Alternatives(text);
-    if (!alternatives) return std::nullopt;
-    for (const NamePattern& alternative : *alternatives) {
-      const auto id = ParseId(text, alternative.text(), key, patterns.reporter());
-      if (id) ids.push_back(*id);
-      are_valid = are_valid && id;
-    }
+  for (const NamePattern& name : patterns.Names(list, kind)) {
+    if (const auto id = ParseId(name.text())) ids.push_back(*id);
   }
-  if (!are_valid) return std::nullopt;
   return ids;
-}
-
-std::optional<UsbPattern> CompileUsb(const Section& section, PatternCompiler& patterns) {
-  UsbPattern usb{{},
-                 patterns.Names(section.GetTexts("serial"), kAnyText),
-                 patterns.Names(section.GetTexts("usb_port"), kUsbPort)};
-  auto ids = CompileIds(section, "usb", patterns);
-  if (!ids) return std::nullopt;
-  usb.ids = std::move(*ids);
-  return usb;
-}
-
-std::optional<PciPattern> CompilePci(const Section& section, PatternCompiler& patterns) {
-  PciPattern pci{{}, patterns.Names(section.GetTexts("pci_address"), kPciAddress)};
-  auto ids = CompileIds(section, "pci", patterns);
-  if (!ids) return std::nullopt;
-  pci.ids = std::move(*ids);
-  return pci;
 }
 
 /// The items of a list follow one another in GetPairs.
@@ -156,21 +128,26 @@ void CheckAttributeNames(const Section& udev, Reporter& reporter) {
   }
 }
 
-std::optional<UdevPattern> CompileUdev(const Section& udev, PatternCompiler& patterns) {
+UdevPattern CompileUdev(const Section& udev, PatternCompiler& patterns) {
   CheckAttributeNames(udev, patterns.reporter());
-  return UdevPattern{patterns.Names(udev.GetTexts("subsystem"), kKernelName),
-                     patterns.Names(udev.GetTexts("driver"), kKernelName),
-                     CompileValues(udev, "properties", patterns),
-                     CompileValues(udev, "attributes", patterns)};
+  return {patterns.Names(udev.GetTexts("subsystem"), kKernelName),
+          patterns.Names(udev.GetTexts("driver"), kKernelName),
+          CompileValues(udev, "properties", patterns), CompileValues(udev, "attributes", patterns)};
 }
 
 }  // namespace
 
 HardwarePatterns CompileConditions(const Section& section, PatternCompiler& patterns) {
+  const auto texts = [&](std::string_view key) { return section.GetTexts(key); };
   HardwarePatterns conditions;
-  if (section.Has("usb") || section.Has("usb_port")) conditions.usb = CompileUsb(section, patterns);
+  if (section.Has("usb") || section.Has("usb_port")) {
+    conditions.usb = UsbPattern{CompileIds(texts("usb"), kUsbId, patterns),
+                                patterns.Names(texts("serial"), kAnyText),
+                                patterns.Names(texts("usb_port"), kUsbPort)};
+  }
   if (section.Has("pci") || section.Has("pci_address")) {
-    conditions.pci = CompilePci(section, patterns);
+    conditions.pci = PciPattern{CompileIds(texts("pci"), kPciId, patterns),
+                                patterns.Names(texts("pci_address"), kPciAddress)};
   }
   if (const Section* udev = section.GetSection("udev")) {
     conditions.udev = CompileUdev(*udev, patterns);

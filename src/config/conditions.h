@@ -6,8 +6,8 @@
 
 namespace patchbay {
 
-/// Compiles the conditions of a [[resource.match]] or of its `not`. Reports malformed values, and
-/// conditions that match every device. Invalid parts are left out of the result.
+/// Compiles the conditions of a [[resource.match]] or of its `not`. Reports invalid values and leaves
+/// them out of the result, which may match more devices then.
 HardwarePatterns CompileConditions(const Section& section, PatternCompiler& patterns);
 
 }  // namespace patchbay

@@ -1,5 +1,5 @@
 // Section selects the key that is the source of a match. `usb`, `pci` and `udev` are compiled as
-// conditions first, and TakeCondition moves the one that is the source out of the conditions. The
+// conditions first, and CompileSource moves the one that is the source out of the conditions. The
 // remaining checks depend on values: patterns that match or exclude nothing, and the variables of
 // `group_by` and `id`.
 
@@ -45,15 +45,8 @@ CountSource CompileCountSource(const Section& section) {
   return source;
 }
 
-/// Takes a condition out of the conditions of a match, to make it the source.
-template <class Pattern>
-std::optional<Source> TakeCondition(std::optional<Pattern>& condition) {
-  auto taken = std::exchange(condition, std::nullopt);
-  if (!taken) return std::nullopt;
-  return *std::move(taken);
-}
-
-/// Compiles the source of a match whose conditions are compiled. Returns none after an error.
+/// Compiles the source of a match whose conditions are compiled; one that is the source is not a
+/// condition any more. Returns none after an error.
 std::optional<Source> CompileSource(const Section& section, HardwarePatterns& conditions,
                                     PatternCompiler& patterns) {
   const std::string_view source = section.alternative();
@@ -61,9 +54,9 @@ std::optional<Source> CompileSource(const Section& section, HardwarePatterns& co
   if (source == "regex") return CompileRegexSource(section, patterns);
   if (source == "command") return CompileCommandSource(section, patterns.reporter());
   if (source == "count") return CompileCountSource(section);
-  if (source == "usb") return TakeCondition(conditions.usb);
-  if (source == "pci") return TakeCondition(conditions.pci);
-  if (source == "udev") return TakeCondition(conditions.udev);
+  if (source == "usb") return *std::exchange(conditions.usb, std::nullopt);
+  if (source == "pci") return *std::exchange(conditions.pci, std::nullopt);
+  if (source == "udev") return *std::exchange(conditions.udev, std::nullopt);
   return std::nullopt;
 }
 
