@@ -53,17 +53,6 @@ void CompileAttribute(const AttributeText& pair, const DaemonSpec& daemon, const
   spec.attributes.push_back({pair.name.value, pair.type, *std::move(value)});
 }
 
-/// Warns if a key that only the other API uses is set.
-void WarnOfNoEffect(std::string_view key, const Section& resource, Api needed,
-                    const ResourceSpec& spec, Reporter& reporter) {
-  if (!resource.Has(key) || spec.api == needed) return;
-  reporter.Report(
-      Code::kNoEffect, resource.PlaceOf(key),
-      Format("\"{}\" has no effect with api = \"{}\"", key,
-             kApiNames[static_cast<std::size_t>(spec.api)]),
-      Format("remove it, or set api = \"{}\"", kApiNames[static_cast<std::size_t>(needed)]));
-}
-
 void CompileCluster(const Section& section, Reporter& reporter, DaemonSpec& spec) {
   ClusterSettings& settings = spec.kubernetes.emplace();
   section.Read("server", settings.server);
@@ -132,15 +121,26 @@ void CompileDraKeys(const Section& resource, const DaemonSpec& daemon, const Sco
 
 void WarnOfKeysOfTheOtherApi(const Section& resource, const ResourceSpec& spec,
                              Reporter& reporter) {
-  const auto warn = [&](std::string_view key, Api needed) {
-    WarnOfNoEffect(key, resource, needed, spec, reporter);
+  struct KeyOfApi {
+    std::string_view key;
+    Api api;
+    bool is_default = false;  ///< with a value that has no effect with either API
   };
-  if (spec.on_unhealthy != OnUnhealthy()) warn("on_unhealthy", Api::kDra);
-  warn("claim_env", Api::kDra);
-  warn("attributes", Api::kDra);
-  if (spec.preferred_allocation != Preference()) warn("preferred_allocation", Api::kDevicePlugin);
-  warn("topology", Api::kDevicePlugin);
-  warn("annotations", Api::kDevicePlugin);
+  const KeyOfApi keys[] = {
+      {"on_unhealthy", Api::kDra, spec.on_unhealthy == OnUnhealthy()},
+      {"claim_env", Api::kDra},
+      {"attributes", Api::kDra},
+      {"preferred_allocation", Api::kDevicePlugin, spec.preferred_allocation == Preference()},
+      {"topology", Api::kDevicePlugin},
+      {"annotations", Api::kDevicePlugin},
+  };
+  const auto name = [](Api api) { return kApiNames[static_cast<std::size_t>(api)]; };
+  for (const auto& [key, api, is_default] : keys) {
+    if (is_default || api == spec.api || !resource.Has(key)) continue;
+    reporter.Report(Code::kNoEffect, resource.PlaceOf(key),
+                    Format("\"{}\" has no effect with api = \"{}\"", key, name(spec.api)),
+                    Format("remove it, or set api = \"{}\"", name(api)));
+  }
 }
 
 }  // namespace patchbay

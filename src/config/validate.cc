@@ -74,21 +74,17 @@ bool IsApiKnown(const Section& document, const Section& resource) {
   return resource.Has("api") || (has_default && !resource.is_broken());
 }
 
-/// Reports release hooks if the PodResources API is disabled. Without it, Patchbay cannot detect
-/// that a device is free again.
-void CheckReleaseHooks(const Section& document, const Model& model, Reporter& reporter) {
-  if (!model.daemon.pod_resources.empty()) return;
-  for (std::size_t i = 0; i < model.resources.size(); ++i) {
-    const Section& resource = document.GetSections("resource")[i];
-    const Section* hooks = resource.GetSection("hooks");
-    if (hooks == nullptr || !hooks->Has("release")) continue;
-    if (model.resources[i].api == Api::kDra) continue;  // a claim is released by a call
-    if (!IsApiKnown(document, resource)) continue;
-    reporter.Report(Code::kWrongCombination, hooks->PlaceOf("release"),
-                    "a release hook needs pod_resources, which is disabled",
-                    "only the kubelet reports when a device is free again; remove pod_resources = "
-                    "\"\" from [daemon]");
-  }
+/// Reports a release hook if the PodResources API is disabled. Without it, Patchbay cannot detect
+/// that a device is free again, unless it is released by a call, as those of claims are.
+void CheckReleaseHook(const Section& resource, const DaemonSpec& daemon, Api api,
+                      Reporter& reporter) {
+  const Section* hooks = resource.GetSection("hooks");
+  const bool has_release = hooks != nullptr && hooks->Has("release");
+  if (!has_release || !daemon.pod_resources.empty() || api == Api::kDra) return;
+  reporter.Report(Code::kWrongCombination, hooks->PlaceOf("release"),
+                  "a release hook needs pod_resources, which is disabled",
+                  "only the kubelet reports when a device is free again; remove pod_resources = "
+                  "\"\" from [daemon]");
 }
 
 /// Returns whether a pattern in lower case has only what a host name can have, and *.
@@ -400,10 +396,10 @@ Model Validate(const Section& document, const std::string& node, Reporter& repor
     model.resources.push_back(CompileResource(resource, model.daemon, patterns));
     if (!IsApiKnown(document, resource)) continue;
     WarnOfKeysOfTheOtherApi(resource, model.resources.back(), reporter);
+    CheckReleaseHook(resource, model.daemon, model.resources.back().api, reporter);
   }
   CheckResourcesOfNode(resources, model.resources, node, reporter);
   CheckDuplicates(resources, model.resources, node, reporter);
-  CheckReleaseHooks(document, model, reporter);
   return model;
 }
 
