@@ -65,17 +65,19 @@ void ReportNotReplaced(const Text& text, std::size_t offset, std::string_view va
 
 bool IsPath(GlobKind kind) { return kind == GlobKind::kSource || kind == GlobKind::kPath; }
 
-/// Conditions under which a part of a pattern is foreign. `before` is the text before the part, and
-/// `rest` begins with it.
-using Condition = bool (*)(std::string_view before, std::string_view rest, GlobKind kind);
+/// A position in a pattern. `rest` begins with what may be foreign there.
+struct Spot {
+  std::string_view before, rest;
+  GlobKind kind = GlobKind::kText;
+};
+/// A condition under which a part of a pattern is foreign.
+using Condition = bool (*)(const Spot& spot);
 
-bool Always(std::string_view, std::string_view, GlobKind) { return true; }
-bool InPath(std::string_view, std::string_view, GlobKind kind) { return IsPath(kind); }
-bool AtBegin(std::string_view before, std::string_view, GlobKind) { return before.empty(); }
-bool AtBeginOfCondition(std::string_view before, std::string_view, GlobKind kind) {
-  return before.empty() && kind != GlobKind::kHost;
-}
-bool AtEnd(std::string_view, std::string_view rest, GlobKind) { return rest.size() == 1; }
+bool Always(const Spot&) { return true; }
+bool InPath(const Spot& spot) { return IsPath(spot.kind); }
+bool AtBegin(const Spot& spot) { return spot.before.empty(); }
+bool AtBeginOfCondition(const Spot& spot) { return AtBegin(spot) && spot.kind != GlobKind::kHost; }
+bool AtEnd(const Spot& spot) { return spot.rest.size() == 1; }
 
 /// Returns a name without the digits, and the wildcards that can be digits, at its end.
 std::string_view WithoutNumber(std::string_view name) {
@@ -114,55 +116,56 @@ bool IsUnlikelyDot(std::string_view path, GlobKind kind) {
 
 /// In a text, a dot before a wildcard is unlikely behind a word at the beginning. Names in which
 /// dots are usual have none at the beginning and behind a dash.
-bool BehindWord(std::string_view before, std::string_view, GlobKind kind) {
-  if (IsPath(kind)) return IsUnlikelyDot(before, kind);
-  if (kind == GlobKind::kDotted || kind == GlobKind::kHost) {
-    return before.empty() || before.ends_with('-');
+bool BehindWord(const Spot& spot) {
+  if (IsPath(spot.kind)) return IsUnlikelyDot(spot.before, spot.kind);
+  if (spot.kind == GlobKind::kDotted || spot.kind == GlobKind::kHost) {
+    return spot.before.empty() || spot.before.ends_with('-');
   }
-  return std::ranges::all_of(before, [](char c) { return IsNameStart(c) || c == ' '; });
+  return std::ranges::all_of(spot.before, [](char c) { return IsNameStart(c) || c == ' '; });
 }
 
 /// Braces can contain names and paths with commas between them.
-bool OutsideBraces(std::string_view before) {
-  return std::ranges::count(before, '{') == std::ranges::count(before, '}');
+bool OutsideBraces(const Spot& spot) {
+  return std::ranges::count(spot.before, '{') == std::ranges::count(spot.before, '}');
 }
-bool BetweenPaths(std::string_view before, std::string_view, GlobKind kind) {
-  return IsPath(kind) && OutsideBraces(before);
-}
-bool BetweenNames(std::string_view before, std::string_view, GlobKind kind) {
-  return !IsPath(kind) && kind != GlobKind::kText && OutsideBraces(before);
+bool BetweenPaths(const Spot& spot) { return IsPath(spot.kind) && OutsideBraces(spot); }
+bool BetweenNames(const Spot& spot) {
+  return !IsPath(spot.kind) && spot.kind != GlobKind::kText && OutsideBraces(spot);
 }
 
 /// Returns the text between the first character and the next `end`.
-std::string_view BodyOf(std::string_view rest, char end) {
-  return rest.substr(1, rest.find(end, 1) - 1);
+std::string_view BodyOf(const Spot& spot, char end) {
+  return spot.rest.substr(1, spot.rest.find(end, 1) - 1);
+}
+
+bool HasOnly(std::string_view text, std::string_view characters) {
+  return text.find_first_not_of(characters) == std::string_view::npos;
 }
 
 /// {name}
-bool IsOneText(std::string_view, std::string_view rest, GlobKind) {
-  return BodyOf(rest, '}').find_first_of("{,") == std::string_view::npos;
+bool IsOneText(const Spot& spot) {
+  return BodyOf(spot, '}').find_first_of("{,") == std::string_view::npos;
 }
 
 /// {0..15}, {0-15} and {a-b}
-bool IsRange(std::string_view before, std::string_view rest, GlobKind kind) {
-  if (!IsOneText(before, rest, kind)) return false;
-  const std::string_view body = BodyOf(rest, '}');
-  const bool has_numbers = body.find_first_not_of("0123456789-") == std::string_view::npos;
+bool IsRange(const Spot& spot) {
+  if (!IsOneText(spot)) return false;
+  const std::string_view body = BodyOf(spot, '}');
   return body.find("..") != std::string_view::npos ||
          (std::ranges::count(body, '-') == 1 &&
-          (has_numbers || (body.size() == 3 && body[1] == '-')));
+          (HasOnly(body, "0123456789-") || (body.size() == 3 && body[1] == '-')));
 }
 
 /// [0-15]
-bool HasNumber(std::string_view, std::string_view rest, GlobKind) {
-  const std::string_view body = BodyOf(rest, ']');
-  return body.size() > 3 && body.find_first_not_of("0123456789-") == std::string_view::npos &&
-         std::ranges::count(body, '-') == 1 && IsDigit(body.front()) && IsDigit(body.back());
+bool HasNumber(const Spot& spot) {
+  const std::string_view body = BodyOf(spot, ']');
+  return body.size() > 3 && HasOnly(body, "0123456789-") && std::ranges::count(body, '-') == 1 &&
+         IsDigit(body.front()) && IsDigit(body.back());
 }
 
 /// [9-0]
-bool HasEmptyRange(std::string_view, std::string_view rest, GlobKind) {
-  const std::string_view body = BodyOf(rest, ']');
+bool HasEmptyRange(const Spot& spot) {
+  const std::string_view body = BodyOf(spot, ']');
   for (std::size_t i = 0; i + 2 < body.size(); ++i) {
     if (body[i + 1] != '-') continue;
     if (body[i] > body[i + 2]) return true;
@@ -172,22 +175,19 @@ bool HasEmptyRange(std::string_view, std::string_view rest, GlobKind) {
 }
 
 /// [1|2]
-bool HasBar(std::string_view, std::string_view rest, GlobKind) {
-  const std::string_view body = BodyOf(rest, ']');
+bool HasBar(const Spot& spot) {
+  const std::string_view body = BodyOf(spot, ']');
   return body.size() > 1 && body.find('|') != std::string_view::npos;
 }
 
 /// \x20, as udev writes a blank. In a glob this is the text x20.
-bool IsHex(std::string_view, std::string_view rest, GlobKind) {
-  constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
-  return rest.size() >= 4 && kHexDigits.find(rest[2]) != std::string_view::npos &&
-         kHexDigits.find(rest[3]) != std::string_view::npos;
+bool IsHex(const Spot& spot) {
+  return spot.rest.size() >= 4 && HasOnly(spot.rest.substr(2, 2), "0123456789abcdefABCDEF");
 }
 
 /// :rw at the end of a path
-bool IsPermissions(std::string_view, std::string_view rest, GlobKind kind) {
-  return IsPath(kind) && rest.size() > 1 &&
-         rest.find_first_not_of("rwmo", 1) == std::string_view::npos;
+bool IsPermissions(const Spot& spot) {
+  return IsPath(spot.kind) && spot.rest.size() > 1 && HasOnly(spot.rest.substr(1), "rwmo");
 }
 
 /// A part of a pattern that has a meaning elsewhere or none, and what to write instead.
@@ -244,8 +244,8 @@ constexpr ForeignPart kForeignParts[] = {
 /// Escaped characters and those in brackets are literal.
 const ForeignPart* FindForeignPart(std::string_view glob, GlobKind kind, std::size_t& at) {
   const auto is_here = [&](const ForeignPart& part) {
-    const std::string_view rest = glob.substr(at);
-    return rest.starts_with(part.text) && part.is_foreign(glob.substr(0, at), rest, kind);
+    const Spot spot{glob.substr(0, at), glob.substr(at), kind};
+    return spot.rest.starts_with(part.text) && part.is_foreign(spot);
   };
   for (at = 0; at < glob.size(); ++at) {
     const auto* found = std::ranges::find_if(kForeignParts, is_here);
@@ -265,7 +265,7 @@ std::string WithBackslashes(std::string_view pattern) {
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     text += pattern[i];
     if (pattern[i] != '\\' || i + 1 == pattern.size()) continue;
-    const bool is_hex = pattern[i + 1] == 'x' && IsHex("", pattern.substr(i), GlobKind::kText);
+    const bool is_hex = pattern[i + 1] == 'x' && IsHex({"", pattern.substr(i)});
     text += is_hex ? '\\' : pattern[++i];
   }
   return QuoteToml(text);
@@ -364,11 +364,12 @@ std::optional<ForeignInRegex> FindForeignInRegex(std::string_view regex, bool is
   constexpr auto kNone = std::string_view::npos;
   for (std::size_t at = 0; at < regex.size(); ++at) {
     const std::string_view rest = regex.substr(at);
-    if (rest.starts_with('[') && HasNumber("", rest, GlobKind::kText)) {
-      return ForeignInRegex{at, Format("\"[{}]\" matches only one character", BodyOf(rest, ']')),
+    const Spot spot{"", rest};
+    if (rest.starts_with('[') && HasNumber(spot)) {
+      return ForeignInRegex{at, Format("\"[{}]\" matches only one character", BodyOf(spot, ']')),
                             "write [0-3] for the numbers 0 to 3, and ([0-9]|1[0-5]) for 0 to 15"};
     }
-    if (rest.starts_with("\\x") && is_path && IsHex("", rest, GlobKind::kText)) {
+    if (rest.starts_with("\\x") && is_path && IsHex(spot)) {
       return ForeignInRegex{
           at,
           Format("\"{}\" is a character of regular expressions, and udev "
