@@ -29,7 +29,7 @@ std::optional<HardwareId> ParseId(std::string_view text) {
   return is_valid ? std::optional(id) : std::nullopt;
 }
 
-bool IsId(std::string_view text) { return ParseId(text).has_value(); }
+bool IsId(const NamePattern& pattern) { return ParseId(pattern.text()).has_value(); }
 
 /// Returns whether a pattern without brackets at its beginning can match a valid name: whether the
 /// end of one of the examples completes the text before the first wildcard.
@@ -86,13 +86,13 @@ constexpr NameKind kPciId{.notation = GlobKind::kDotted,
                               "any: \"10ee:5000\", \"10ee:*\""};
 constexpr NameKind kUsbPort{
     .notation = GlobKind::kDotted,
-    .can_match = CanMatchPort,
+    .can_match = [](const NamePattern& pattern) { return CanMatchPort(pattern.text()); },
     .corrected = PortIn,
     .what = "the name of a USB port",
     .hint = "write the port as in `ls /sys/bus/usb/devices`: \"1-2\", \"1-2.3\", \"1-2.*\""};
 constexpr NameKind kPciAddress{
     .notation = GlobKind::kDotted,
-    .can_match = CanMatchAddress,
+    .can_match = [](const NamePattern& pattern) { return CanMatchAddress(pattern.text()); },
     .corrected = AddressIn,
     .what = "a PCI address",
     .hint = "write the address as in `ls /sys/bus/pci/devices`: \"0000:3b:00.0\", \"0000:3b:*\""};

@@ -140,30 +140,32 @@ std::optional<std::vector<Glob>> PatternCompiler::Globs(const std::vector<Text>&
   return globs;
 }
 
-std::optional<std::vector<NamePattern>> PatternCompiler::Alternatives(const Text& text) {
-  return Accept(CompileAlternatives(text.value), text, HintOnNames);
+void PatternCompiler::CheckNames(const Text& text, const std::vector<NamePattern>& names,
+                                 const NameKind& kind) {
+  for (const NamePattern& name : names) {
+    const std::string& pattern = name.text();
+    const auto at = kind.bytes.empty() ? std::string::npos : pattern.find_first_not_of(kind.bytes);
+    const bool has_byte = at != std::string::npos;
+    if (!has_byte && (kind.can_match == nullptr || kind.can_match(name))) continue;
+    const std::string foreign = HintOnForeignPart(text.value, kind.notation);
+    const std::string near = kind.corrected == nullptr ? "" : kind.corrected(pattern);
+    reporter_.Report(kind.code, has_byte ? text.At(text.value.find(pattern[at])) : text.place,
+                     Format("\"{}\" is not {}", Truncate(pattern, 100), kind.what),
+                     !foreign.empty() ? foreign
+                     : !near.empty()  ? Format("write \"{}\"", near)
+                                      : std::string(kind.hint));
+    return;
+  }
+  WarnOfForeignParts(text, kind.notation, reporter_);
 }
 
 std::vector<NamePattern> PatternCompiler::Names(const std::vector<Text>& list,
                                                 const NameKind& kind) {
   std::vector<NamePattern> names;
   for (const Text& text : list) {
-    auto patterns = Alternatives(text);
+    auto patterns = Accept(CompileAlternatives(text.value), text, HintOnNames);
     if (!patterns) continue;
-    const auto invalid = std::ranges::find_if(*patterns, [&](const NamePattern& pattern) {
-      return kind.can_match != nullptr && !kind.can_match(pattern.text());
-    });
-    if (invalid == patterns->end()) {
-      WarnOfForeignParts(text, kind.notation, reporter_);
-    } else {
-      const std::string foreign = HintOnForeignPart(text.value, kind.notation);
-      const std::string near = kind.corrected == nullptr ? "" : kind.corrected(invalid->text());
-      reporter_.Report(kind.code, text.place,
-                       Format("\"{}\" is not {}", invalid->text().substr(0, 100), kind.what),
-                       !foreign.empty() ? foreign
-                       : !near.empty()  ? Format("write \"{}\"", near)
-                                        : std::string(kind.hint));
-    }
+    CheckNames(text, *patterns, kind);
     std::ranges::move(*patterns, std::back_inserter(names));
   }
   return names;

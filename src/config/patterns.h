@@ -18,8 +18,9 @@ namespace patchbay {
 /// A kind of names that a pattern can be for.
 struct NameKind {
   GlobKind notation = GlobKind::kText;
-  /// Returns whether the pattern can match such a name; null: any text is one.
-  bool (*can_match)(std::string_view pattern) = nullptr;
+  std::string_view bytes = "";  ///< of names and patterns; empty: any
+  /// Returns whether the pattern can match such a name; null: always.
+  bool (*can_match)(const NamePattern& pattern) = nullptr;
   /// Returns the valid pattern that is probably intended; may be null.
   std::string (*corrected)(std::string_view pattern) = nullptr;
   Code code = Code::kBadPattern;          ///< if it cannot
@@ -42,10 +43,8 @@ class PatternCompiler {
   /// the whole host, or every process.
   std::optional<std::vector<Glob>> Globs(const std::vector<Text>& list, GlobKind kind);
   /// Compiles a list of patterns for names, with their alternatives. Reports those that match no
-  /// name, which in `not` would exclude nothing.
+  /// name, which in `not` would exclude nothing, but does not omit them.
   std::vector<NamePattern> Names(const std::vector<Text>& list, const NameKind& kind);
-  /// Returns the alternatives of one pattern.
-  std::optional<std::vector<NamePattern>> Alternatives(const Text& text);
   /// Compiles a regular expression for paths, and one for other texts.
   std::optional<Regex> PathRegex(const Text& text);
   std::optional<TextPattern> TextRegex(const Text& text);
@@ -55,6 +54,7 @@ class PatternCompiler {
   std::optional<Pattern> Accept(Parsed<Pattern> pattern, const Text& text,
                                 std::string (*hint)(std::string_view text, std::size_t offset));
   std::optional<Glob> OneGlob(const Text& text, GlobKind kind);
+  void CheckNames(const Text& text, const std::vector<NamePattern>& names, const NameKind& kind);
 
   Reporter& reporter_;
   std::size_t patterns_left_ = kMaxPatterns, bytes_left_ = kMaxBytes;

@@ -14,13 +14,12 @@
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
-#include "config/conditions.h"
 #include "config/container.h"
 #include "config/dra.h"
-#include "config/foreign_notation.h"
 #include "config/health.h"
 #include "config/match.h"
 #include "config/normalize.h"
+#include "config/patterns.h"
 #include "config/variable_scope.h"
 #include "model/object_name.h"
 #include "model/resource_name.h"
@@ -87,20 +86,35 @@ void CheckReleaseHook(const Section& resource, const DaemonSpec& daemon, Api api
                   "\"\" from [daemon]");
 }
 
-/// Returns whether a pattern in lower case has only what a host name can have, and *.
-bool IsHostPattern(std::string_view pattern) {
-  return !pattern.empty() && std::ranges::all_of(pattern, [](char c) {
-    return IsLower(c) || IsDigit(c) || std::string_view("*.-_").find(c) != std::string_view::npos;
-  });
+/// Returns whether no part of a name between two dots begins or ends with a dash, or is empty, as
+/// far as a pattern has its text.
+bool HasLabels(std::string_view pattern) {
+  return std::ranges::none_of(
+             std::initializer_list<std::string_view>{"-.", ".-", ".."},
+             [&](std::string_view part) { return pattern.find(part) != std::string_view::npos; }) &&
+         pattern.find_first_of("-.") != 0 && pattern.find_last_of("-.") + 1 != pattern.size();
 }
 
-constexpr NameKind kHost{.notation = GlobKind::kHost,
-                         .can_match = IsHostPattern,
-                         .code = Code::kBadValue,
-                         .what = "a valid host name",
-                         .hint =
-                             "use the name only, as in \"patchbay.example.com\", without "
-                             "scheme, port or path; IP addresses are always accepted"};
+constexpr NameKind kHostName{
+    .notation = GlobKind::kHost,
+    .bytes = "abcdefghijklmnopqrstuvwxyz0123456789-._*",
+    .can_match = [](const NamePattern& pattern) { return !pattern.text().empty(); },
+    .code = Code::kBadValue,
+    .what = "a valid host name",
+    .hint =
+        "use the name only, as in \"patchbay.example.com\", without scheme, port or path; IP "
+        "addresses are always accepted"};
+constexpr NameKind kNodeName{
+    .notation = GlobKind::kHost,
+    .bytes = "abcdefghijklmnopqrstuvwxyz0123456789-.*?[]!^\\",
+    .can_match =
+        [](const NamePattern& pattern) {
+          return pattern.literal() ? IsDnsSubdomain(pattern.text()) : HasLabels(pattern.text());
+        },
+    .what = "a name that a node can have",
+    .hint =
+        "names of nodes have lowercase letters, digits, - and ., see `kubectl get nodes`; the "
+        "list has globs, such as edge-* and edge-[0-9], and !edge-7 excludes a node"};
 
 DaemonSpec CompileDaemon(const Section& daemon, PatternCompiler& patterns) {
   Reporter& reporter = patterns.reporter();
@@ -122,7 +136,7 @@ DaemonSpec CompileDaemon(const Section& daemon, PatternCompiler& patterns) {
   if (daemon.Has("hosts")) {
     std::vector<Text> hosts = daemon.GetTexts("hosts");
     for (Text& host : hosts) host.value = ToLower(host.value);
-    spec.hosts = patterns.Names(hosts, kHost);
+    spec.hosts = patterns.Names(hosts, kHostName);
   }
   ReadDirectory(daemon, "kubelet_dir", reporter, spec.kubelet_dir);
   ReadDirectory(daemon, "host_root", reporter, spec.host_root);
@@ -141,48 +155,12 @@ DaemonSpec CompileDaemon(const Section& daemon, PatternCompiler& patterns) {
   return spec;
 }
 
-/// Returns whether no part of a name between two dots begins or ends with a dash, or is empty, as
-/// far as a pattern has its text.
-bool HasLabels(std::string_view pattern) {
-  return std::ranges::none_of(
-             std::initializer_list<std::string_view>{"-.", ".-", ".."},
-             [&](std::string_view part) { return pattern.find(part) != std::string_view::npos; }) &&
-         pattern.find_first_of("-.") != 0 && pattern.find_last_of("-.") + 1 != pattern.size();
-}
-
-/// Reports a byte that no name of a node has, outside of what is special in a pattern.
-void CheckNodeName(const Text& text, const std::vector<NamePattern>& patterns, Reporter& reporter) {
-  constexpr std::string_view kNameOrPattern = "abcdefghijklmnopqrstuvwxyz0123456789-.*?[]!^{},\\";
-  const std::string_view value = text.value;
-  const auto at = value.find_first_not_of(kNameOrPattern);
-  const bool are_names = std::ranges::all_of(patterns, [](const NamePattern& pattern) {
-    return pattern.literal() ? IsDnsSubdomain(pattern.text()) : HasLabels(pattern.text());
-  });
-  if (at == std::string_view::npos && are_names) {
-    return WarnOfForeignParts(text, GlobKind::kHost, reporter);
-  }
-  const std::string foreign = HintOnForeignPart(value, GlobKind::kHost);
-  reporter.Report(
-      Code::kBadPattern, text.At(at == std::string_view::npos ? 0 : at),
-      Format("no node can have the name \"{}\"", value.substr(0, 100)),
-      !foreign.empty()
-          ? foreign
-          : "names of nodes have lowercase letters, digits, - and ., see `kubectl get nodes`; "
-            "the list has globs, such as edge-* and edge-[0-9], and !edge-7 excludes a node");
-}
-
 void CompileOnNodes(const Section& resource, PatternCompiler& patterns, ResourceSpec& spec) {
-  for (const Text& text : resource.GetTexts("on_nodes")) {
+  for (Text text : resource.GetTexts("on_nodes")) {
     const bool excludes = text.value.starts_with('!');
-    Text name = text;
-    if (excludes) {
-      name.value.erase(0, 1);
-      if (name.inset >= 0) ++name.inset;
-    }
-    auto names = patterns.Alternatives(name);
-    if (!names) continue;
-    CheckNodeName(name, *names, patterns.reporter());
-    std::ranges::move(*names,
+    if (excludes) text.value.erase(0, 1);
+    if (excludes && text.inset >= 0) ++text.inset;
+    std::ranges::move(patterns.Names({text}, kNodeName),
                       std::back_inserter(excludes ? spec.on_nodes.except : spec.on_nodes.only));
   }
 }
@@ -295,29 +273,23 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
 /// other. Decreases `budget` for each comparison, and finds nothing once it is 0.
 std::optional<std::string> CommonNodes(const NodeFilter& a, const NodeFilter& b,
                                        std::size_t& budget) {
-  // An excluded pattern may exclude all that another one matches.
-  const auto is_common = [&](const NamePattern& pattern) {
-    return pattern.literal() ? a.Matches(pattern.text()) && b.Matches(pattern.text())
-                             : a.except.empty() && b.except.empty();
-  };
   if (a.only.empty() && b.only.empty()) {
     const bool excludes_only_names = std::ranges::all_of(a.except, &NamePattern::literal) &&
                                      std::ranges::all_of(b.except, &NamePattern::literal);
     return excludes_only_names ? std::optional<std::string>("") : std::nullopt;
   }
-  if (a.only.empty() || b.only.empty()) {
-    const auto& only = a.only.empty() ? b.only : a.only;
-    const auto common = std::ranges::find_if(only, is_common);
-    return common == only.end() ? std::nullopt : std::optional(common->text());
-  }
-  for (const NamePattern& x : a.only) {
-    for (const NamePattern& y : b.only) {
+  for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    for (const NamePattern& pattern : one->only) {
+      budget -= std::min(budget, a.only.size() + b.only.size());
       if (budget == 0) return std::nullopt;
-      --budget;
-      if ((x.text() == y.text() || (x.literal() && y.Matches(x.text()))) && is_common(x)) {
-        return x.text();
-      }
-      if (y.literal() && x.Matches(y.text()) && is_common(y)) return y.text();
+      const std::string& text = pattern.text();
+      // An excluded pattern may exclude all that another one matches.
+      const bool is_common =
+          pattern.literal() ? a.Matches(text) && b.Matches(text)
+                            : a.except.empty() && b.except.empty() &&
+                                  (other->only.empty() ||
+                                   std::ranges::count(other->only, text, &NamePattern::text) > 0);
+      if (is_common) return text;
     }
   }
   return std::nullopt;
