@@ -273,7 +273,8 @@ std::string WithBackslashes(std::string_view pattern) {
 
 /// Returns the texts that commas, semicolons, or spaces in front of a slash separate, in TOML.
 std::string AsList(std::string_view pattern) {
-  std::string list, item;
+  std::vector<std::string> items;
+  std::string item;
   for (std::size_t i = 0; i <= pattern.size(); ++i) {
     const std::string_view rest = pattern.substr(i);
     const bool is_end = rest.empty() || rest[0] == ',' || rest[0] == ';' ||
@@ -281,10 +282,10 @@ std::string AsList(std::string_view pattern) {
     if (!is_end) {
       item += rest[0];
     } else if (!item.empty()) {
-      list += (list.empty() ? "" : ", ") + QuoteToml(std::exchange(item, ""));
+      items.push_back(std::exchange(item, ""));
     }
   }
-  return Format("[{}]", list);
+  return TomlList(items);
 }
 
 std::string HintOf(const ForeignPart& part, std::string_view pattern, GlobKind kind) {

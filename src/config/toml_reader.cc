@@ -119,7 +119,9 @@ class Converter {
   }
 
   TomlValue Value(const toml::node& node, int depth) const {
-    TomlValue value{At(node.source().begin), TomlOther{"another kind of value"}};
+    const auto* const kind =
+        node.is_floating_point() ? "a number with a fraction" : "a date or time";
+    TomlValue value{At(node.source().begin), TomlOther{kind}};
     if (const auto* table = node.as_table()) {
       value.value = Table(*table, depth);
     } else if (const auto* array = node.as_array()) {
@@ -130,9 +132,6 @@ class Converter {
       value.value = integer->get();
     } else if (const auto* boolean = node.as_boolean()) {
       value.value = boolean->get();
-    } else {
-      value.value =
-          TomlOther{node.is_floating_point() ? "a number with a fraction" : "a date or time"};
     }
     return value;
   }

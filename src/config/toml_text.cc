@@ -36,6 +36,12 @@ std::string QuoteToml(const std::string& text) {
   return QuoteYaml(text);  // a basic string has the same escapes
 }
 
+std::string TomlList(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + QuoteToml(text);
+  return "[" + list + "]";
+}
+
 std::string TomlKey(const std::string& key) {
   const bool is_bare = !key.empty() && std::ranges::all_of(key, [](char c) {
     return IsAlnum(c) || c == '_' || c == '-';

@@ -1,9 +1,8 @@
 // The file is written as text, table by table, because comments have to be in front of the tables
 // that they describe. The tables of a resource are indented by two spaces.
 //
-// Strings of the input may contain any UTF-8. A string with backslashes becomes a literal string if
-// that is possible, so that regular expressions remain readable; all others are basic strings with
-// escapes. Notes are made printable, and wrapped at spaces to 100 columns.
+// Strings of the input may contain any UTF-8. Notes are made printable, and wrapped at spaces to
+// 100 columns.
 
 #include "config/toml_writer.h"
 
@@ -18,16 +17,6 @@ namespace patchbay {
 namespace {
 
 constexpr std::size_t kWidth = 100;
-
-std::string ListOf(const std::vector<std::string>& texts) {
-  std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + QuoteToml(text);
-  return "[" + list + "]";
-}
-
-std::string OneOrList(const std::vector<std::string>& texts) {
-  return texts.size() == 1 ? QuoteToml(texts.front()) : ListOf(texts);
-}
 
 /// Writes the lines of one table with the same indentation.
 class TableWriter {
@@ -45,7 +34,7 @@ class TableWriter {
     if (!value.empty()) Raw(key, QuoteToml(value));
   }
   void Key(std::string_view key, const std::vector<std::string>& values) {
-    if (!values.empty()) Raw(key, OneOrList(values));
+    if (!values.empty()) Raw(key, values.size() == 1 ? QuoteToml(values[0]) : TomlList(values));
   }
 
  private:
@@ -151,7 +140,7 @@ void WriteResource(const NewResource& resource, std::string& out) {
   lines.Header("[[resource]]");
   lines.Key("name", resource.name);
   if (resource.replicas != 1) lines.Raw("replicas", Format("{}", resource.replicas));
-  if (!resource.on_nodes.empty()) lines.Raw("on_nodes", ListOf(resource.on_nodes));
+  if (!resource.on_nodes.empty()) lines.Raw("on_nodes", TomlList(resource.on_nodes));
   const auto part = [&] {
     out += "\n";
     return TableWriter(out, "  ");

@@ -417,7 +417,7 @@ TEST(Load, AcceptsTextThatOnlyResemblesAForeignNotation) {
   }
   LoadGood(Resource("[resource.env]\nA = '{{{path}}} {{}} {{path: 1}} {{pth}}'"));
   LoadGood(Resource("[resource.env]\nA = '{{print}} $HOME'", "command = ['x']"));
-  LoadGood(Resource("[resource.env]\nA = '$(date) $x $PWD'"));
+  LoadGood(Resource("[resource.env]\nA = '$(date) $x $PWD $$path'"));
   for (const std::string_view match :
        {"regex = '/dev/ttyUSB[0-9]+'", "regex = '/dev/(a|b)*x'", "regex = '/dev/x.*'",
         "regex = '/dev/x\\.*'", "path = ['/dev/dfl-fme.*', '/dev/a(b)*', '/dev/x+', '/dev/sd[.*]']",
