@@ -68,16 +68,16 @@ std::string AddressIn(std::string_view text) {
   return CanMatchAddress(address) ? address : "";
 }
 
-constexpr NameKind kAnyText{.notation = GlobKind::kText};
-constexpr NameKind kKernelName{.notation = GlobKind::kName};
-constexpr NameKind kUsbId{.notation = GlobKind::kDotted,
+constexpr NameKind kAnyText{.notation = PatternKind::kText};
+constexpr NameKind kKernelName{.notation = PatternKind::kName};
+constexpr NameKind kUsbId{.notation = PatternKind::kDotted,
                           .can_match = IsId,
                           .code = Code::kBadValue,
                           .what = "a pair of IDs as shown by lsusb",
                           .hint =
                               "write vendor:product with four hexadecimal digits each, or * for "
                               "any: \"0403:6001\", \"0403:*\""};
-constexpr NameKind kPciId{.notation = GlobKind::kDotted,
+constexpr NameKind kPciId{.notation = PatternKind::kDotted,
                           .can_match = IsId,
                           .code = Code::kBadValue,
                           .what = "a pair of IDs as shown by lspci",
@@ -85,13 +85,13 @@ constexpr NameKind kPciId{.notation = GlobKind::kDotted,
                               "write vendor:device with four hexadecimal digits each, or * for "
                               "any: \"10ee:5000\", \"10ee:*\""};
 constexpr NameKind kUsbPort{
-    .notation = GlobKind::kDotted,
+    .notation = PatternKind::kDotted,
     .can_match = [](const NamePattern& pattern) { return CanMatchPort(pattern.text()); },
     .corrected = PortIn,
     .what = "the name of a USB port",
     .hint = "write the port as in `ls /sys/bus/usb/devices`: \"1-2\", \"1-2.3\", \"1-2.*\""};
 constexpr NameKind kPciAddress{
-    .notation = GlobKind::kDotted,
+    .notation = PatternKind::kDotted,
     .can_match = [](const NamePattern& pattern) { return CanMatchAddress(pattern.text()); },
     .corrected = AddressIn,
     .what = "a PCI address",

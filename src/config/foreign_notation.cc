@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/ascii.h"
 #include "base/escape.h"
@@ -63,12 +65,12 @@ void ReportNotReplaced(const Text& text, std::size_t offset, std::string_view va
                   std::move(hint));
 }
 
-bool IsPath(GlobKind kind) { return kind == GlobKind::kSource || kind == GlobKind::kPath; }
+bool IsPath(PatternKind kind) { return kind == PatternKind::kSource || kind == PatternKind::kPath; }
 
 /// A position in a pattern. `rest` begins with what may be foreign there.
 struct Spot {
   std::string_view before, rest;
-  GlobKind kind = GlobKind::kText;
+  PatternKind kind = PatternKind::kText;
 };
 /// A condition under which a part of a pattern is foreign.
 using Condition = bool (*)(const Spot& spot);
@@ -76,7 +78,9 @@ using Condition = bool (*)(const Spot& spot);
 bool Always(const Spot&) { return true; }
 bool InPath(const Spot& spot) { return IsPath(spot.kind); }
 bool AtBegin(const Spot& spot) { return spot.before.empty(); }
-bool AtBeginOfCondition(const Spot& spot) { return AtBegin(spot) && spot.kind != GlobKind::kHost; }
+bool AtBeginOfCondition(const Spot& spot) {
+  return AtBegin(spot) && spot.kind != PatternKind::kHost;
+}
 bool AtEnd(const Spot& spot) { return spot.rest.size() == 1; }
 
 /// Returns a name without the digits, and the wildcards that can be digits, at its end.
@@ -98,7 +102,7 @@ std::string_view WithoutNumber(std::string_view name) {
 /// Names in /dev have a dot behind a number, as in links of by-path, or behind one of a few words.
 /// Even behind a number it is unlikely if there is no other dot or colon, or if the name never has
 /// one. In `exclude`, which would exclude nothing, it is unlikely then behind any number.
-bool IsUnlikelyDot(std::string_view path, GlobKind kind) {
+bool IsUnlikelyDot(std::string_view path, PatternKind kind) {
   constexpr std::string_view kNamesWithDots[] = {
       "afu", "dax",      "dfl-fme",   "dfl-port",  "intel-fpga-fme", "intel-fpga-port",
       "wq",  "nvme-eui", "nvme-nvme", "nvme-uuid", "pmem",           "spidev"};
@@ -111,14 +115,14 @@ bool IsUnlikelyDot(std::string_view path, GlobKind kind) {
   if (name.ends_with('*') || std::ranges::count(kNamesWithDots, word) > 0) return false;
   if (word.size() == name.size()) return true;
   if (name.find_first_of(".:") != std::string_view::npos) return false;
-  return kind == GlobKind::kPath || std::ranges::count(kNumberedNames, word) > 0;
+  return kind == PatternKind::kPath || std::ranges::count(kNumberedNames, word) > 0;
 }
 
 /// In a text, a dot before a wildcard is unlikely behind a word at the beginning. Names in which
 /// dots are usual have none at the beginning and behind a dash.
 bool BehindWord(const Spot& spot) {
   if (IsPath(spot.kind)) return IsUnlikelyDot(spot.before, spot.kind);
-  if (spot.kind == GlobKind::kDotted || spot.kind == GlobKind::kHost) {
+  if (spot.kind == PatternKind::kDotted || spot.kind == PatternKind::kHost) {
     return spot.before.empty() || spot.before.ends_with('-');
   }
   return std::ranges::all_of(spot.before, [](char c) { return IsNameStart(c) || c == ' '; });
@@ -130,7 +134,7 @@ bool OutsideBraces(const Spot& spot) {
 }
 bool BetweenPaths(const Spot& spot) { return IsPath(spot.kind) && OutsideBraces(spot); }
 bool BetweenNames(const Spot& spot) {
-  return !IsPath(spot.kind) && spot.kind != GlobKind::kText && OutsideBraces(spot);
+  return !IsPath(spot.kind) && spot.kind != PatternKind::kText && OutsideBraces(spot);
 }
 
 /// Returns the text between the first character and the next `end`.
@@ -183,6 +187,25 @@ bool HasBar(const Spot& spot) {
 /// \x20, as udev writes a blank. In a glob this is the text x20.
 bool IsHex(const Spot& spot) {
   return spot.rest.size() >= 4 && HasOnly(spot.rest.substr(2, 2), "0123456789abcdefABCDEF");
+}
+
+bool IsHexInPath(const Spot& spot) { return spot.kind == PatternKind::kPathRegex && IsHex(spot); }
+
+/// {a,b} and {0..3}, but not {2,3}, which repeats what is before it
+bool IsListInRegex(const Spot& spot) {
+  const std::string_view body = BodyOf(spot, '}');
+  return (body.find(',') != std::string_view::npos && !HasOnly(body, "0123456789,")) ||
+         body.find("..") != std::string_view::npos;
+}
+
+/// video*, without anything else of regular expressions; 0* is any number of zeros.
+bool IsGlob(const Spot& spot) {
+  constexpr std::string_view kSyntax = "\\+?()[]{}|^$";
+  const std::string_view before = spot.before;
+  return !before.empty() && before.back() != '.' && !IsDigit(before.back()) &&
+         before.find_first_of(kSyntax) == std::string_view::npos &&
+         spot.rest.find_first_of(kSyntax) == std::string_view::npos &&
+         spot.rest.find(".*") == std::string_view::npos;
 }
 
 /// :rw at the end of a path
@@ -239,21 +262,33 @@ constexpr ForeignPart kForeignParts[] = {
     {",", BetweenNames, kNoSeparatorOfNames, kForList},
     {";", BetweenNames, kNoSeparatorOfNames, kForList},
 };
+constexpr ForeignPart kForeignInRegex[] = {
+    {"\\x", IsHexInPath,
+     "is a character of regular expressions, and udev writes it with a backslash",
+     "a backslash of the name needs another one"},
+    {"[", HasNumber, "matches only one character",
+     "write [0-3] for the numbers 0 to 3, and ([0-9]|1[0-5]) for 0 to 15", ']'},
+    {"{", IsListInRegex, "is only a text in a regular expression",
+     "write (a|b) for a or b, and [0-3] for the numbers 0 to 3", '}'},
+    {"*", IsGlob, "repeats the character before it", "in a regular expression, any text is .*"},
+};
 
-/// Returns the first foreign part of a valid glob and sets `at` to its offset, or returns null.
+/// Returns the first foreign part of a pattern and sets `at` to its offset, or returns null.
 /// Escaped characters and those in brackets are literal.
-const ForeignPart* FindForeignPart(std::string_view glob, GlobKind kind, std::size_t& at) {
-  const auto is_here = [&](const ForeignPart& part) {
-    const Spot spot{glob.substr(0, at), glob.substr(at), kind};
-    return spot.rest.starts_with(part.text) && part.is_foreign(spot);
-  };
-  for (at = 0; at < glob.size(); ++at) {
-    const auto* found = std::ranges::find_if(kForeignParts, is_here);
-    if (found != std::end(kForeignParts)) return found;
-    if (glob[at] == '\\') {
+const ForeignPart* FindForeignPart(std::string_view pattern, PatternKind kind, std::size_t& at) {
+  const bool is_regex = kind == PatternKind::kPathRegex || kind == PatternKind::kTextRegex;
+  const auto parts = is_regex ? std::span<const ForeignPart>(kForeignInRegex) : kForeignParts;
+  for (at = 0; at < pattern.size(); ++at) {
+    const Spot spot{pattern.substr(0, at), pattern.substr(at), kind};
+    const auto found = std::ranges::find_if(parts, [&](const ForeignPart& part) {
+      return spot.rest.starts_with(part.text) && part.is_foreign(spot);
+    });
+    if (found != parts.end()) return &*found;
+    if (spot.rest[0] == '\\') {
       ++at;
-    } else if (glob[at] == '[') {
-      at = glob.find(']', at + (glob[at + 1] == '!' || glob[at + 1] == '^' ? 3 : 2)) - 1;
+    } else if (spot.rest[0] == '[') {
+      const bool is_negated = spot.rest.starts_with("[!") || spot.rest.starts_with("[^");
+      at = pattern.find(']', at + (is_negated ? 3 : 2)) - 1;
     }
   }
   return nullptr;
@@ -288,14 +323,16 @@ std::string AsList(std::string_view pattern) {
   return TomlList(items);
 }
 
-std::string HintOf(const ForeignPart& part, std::string_view pattern, GlobKind kind) {
+std::string HintOf(const ForeignPart& part, std::string_view pattern, PatternKind kind) {
   std::string hint(part.hint);
-  if (part.is_foreign == IsHex) {
+  if (part.text == "\\x") {
     hint += ": " + Truncate(WithBackslashes(pattern), 200);
   } else if (part.hint == kForList) {
     hint += ": " + Truncate(AsList(pattern), 200);
-  } else if (kind == GlobKind::kSource && part.problem == kIsRegex) {
+  } else if (kind == PatternKind::kSource && part.problem == kIsRegex) {
     hint += "; or write a regex instead of a path: regex = '…'";
+  } else if (kind == PatternKind::kPathRegex && part.is_foreign == IsGlob) {
+    hint = Format("write the glob as path = \"{}\"; {}", Truncate(pattern, 100), hint);
   }
   return hint;
 }
@@ -337,70 +374,28 @@ void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& repor
   }
 }
 
-void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter) {
-  if (const auto found = IsPath(kind) ? FindDollar(glob.value) : std::nullopt) {
-    return ReportNotReplaced(glob, found->offset, Format("${}", found->name),
+void WarnOfForeignParts(const Text& pattern, PatternKind kind, Reporter& reporter) {
+  if (const auto found = IsPath(kind) ? FindDollar(pattern.value) : std::nullopt) {
+    return ReportNotReplaced(pattern, found->offset, Format("${}", found->name),
                              "a pattern has no variables; use * or ?", reporter);
   }
   std::size_t at = 0;
-  const ForeignPart* part = FindForeignPart(glob.value, kind, at);
+  const ForeignPart* part = FindForeignPart(pattern.value, kind, at);
   if (part == nullptr) return;
-  const std::string_view rest = std::string_view(glob.value).substr(at);
-  const auto size = part->is_foreign == IsHex ? 4
-                    : part->end == 0          ? part->text.size()
-                                              : rest.find(part->end) + 1;
+  const std::string_view rest = std::string_view(pattern.value).substr(at);
+  const auto size = part->text == "\\x" ? 4
+                    : part->end == 0    ? part->text.size()
+                                        : rest.find(part->end) + 1;
   reporter.Report(part->is_foreign == HasEmptyRange ? Code::kBadPattern : Code::kForeignNotation,
-                  glob.At(at),
+                  pattern.At(at),
                   Format("\"{}\" {}", Truncate(rest.substr(0, size), 100), part->problem),
-                  HintOf(*part, glob.value, kind));
+                  HintOf(*part, pattern.value, kind));
 }
 
-std::string HintOnForeignPart(std::string_view pattern, GlobKind kind) {
+std::string HintOnForeignPart(std::string_view pattern, PatternKind kind) {
   std::size_t at = 0;
   const ForeignPart* part = FindForeignPart(pattern, kind, at);
   return part == nullptr ? "" : HintOf(*part, pattern, kind);
-}
-
-std::optional<ForeignInRegex> FindForeignInRegex(std::string_view regex, bool is_path) {
-  constexpr auto kNone = std::string_view::npos;
-  for (std::size_t at = 0; at < regex.size(); ++at) {
-    const std::string_view rest = regex.substr(at);
-    const Spot spot{"", rest};
-    if (rest.starts_with('[') && HasNumber(spot)) {
-      return ForeignInRegex{at, Format("\"[{}]\" matches only one character", BodyOf(spot, ']')),
-                            "write [0-3] for the numbers 0 to 3, and ([0-9]|1[0-5]) for 0 to 15"};
-    }
-    if (rest.starts_with("\\x") && is_path && IsHex(spot)) {
-      return ForeignInRegex{
-          at,
-          Format("\"{}\" is a character of regular expressions, and udev "
-                 "writes it with a backslash",
-                 rest.substr(0, 4)),
-          "a backslash of the name needs another one: " + Truncate(WithBackslashes(regex), 200)};
-    }
-    if (rest.starts_with('\\')) ++at;
-  }
-  for (auto at = regex.find('{'); at != kNone; at = regex.find('{', at + 1)) {
-    const std::string_view part = regex.substr(at, regex.find('}', at) - at + 1);
-    const bool is_list = part.find(',') != kNone || part.find("..") != kNone;
-    // {2,3} repeats what is before it, and \x{…} and \p{…} have no comma.
-    if (!is_list || part.find_first_not_of("0123456789,{}") == kNone ||
-        (at > 0 && regex[at - 1] == '\\')) {
-      continue;
-    }
-    return ForeignInRegex{
-        at, Format("\"{}\" is only a text in a regular expression", Truncate(part, 100)),
-        "write (a|b) for a or b, and [0-3] for the numbers 0 to 3"};
-  }
-  const auto star = regex.find('*');
-  // 0* is any number of zeros.
-  if (star == kNone || star == 0 || IsDigit(regex[star - 1])) return std::nullopt;
-  const bool has_more = regex.find_first_of("\\+?()[]{}|^$") != kNone || regex.find(".*") != kNone;
-  if (has_more) return std::nullopt;
-  return ForeignInRegex{
-      star, "in a regular expression, \"*\" repeats the character before it",
-      (is_path ? Format("write the glob as path = \"{}\"; ", Truncate(regex, 100)) : "") +
-          "in a regular expression, any text is .*"};
 }
 
 std::string_view HintOnForeignGroup(std::string_view text) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,24 +19,17 @@ void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporte
 /// and of udev: $NAME, ${name} and $(NAME).
 void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter);
 
-/// A pattern for the paths that are the source of a match, for other paths, for text from a device,
-/// for names of the kernel without commas, for those in which dots are usual too, or for hosts.
-enum class GlobKind { kSource, kPath, kText, kName, kDotted, kHost };
+/// A glob for the paths that are the source of a match, for other paths, for text from a device,
+/// for names of the kernel without commas, for those in which dots are usual too, or for hosts; or
+/// a regular expression for paths or for other text.
+enum class PatternKind { kSource, kPath, kText, kName, kDotted, kHost, kPathRegex, kTextRegex };
 
-/// Reports the first part of a valid glob that is syntax of regular expressions or of a shell, or
-/// several paths.
-void WarnOfForeignParts(const Text& glob, GlobKind kind, Reporter& reporter);
+/// Reports the first part of a valid pattern that is syntax of the other kind, of a shell or of
+/// udev, or separates several patterns.
+void WarnOfForeignParts(const Text& pattern, PatternKind kind, Reporter& reporter);
 
-/// Returns the hint of that report, also for a pattern that is invalid as a name, or "".
-std::string HintOnForeignPart(std::string_view pattern, GlobKind kind);
-
-struct ForeignInRegex {
-  std::size_t offset;
-  std::string problem, hint;
-};
-/// Returns the first part of a valid regular expression that is probably of a glob, or of a range
-/// of numbers, or in a path of udev.
-std::optional<ForeignInRegex> FindForeignInRegex(std::string_view regex, bool is_path);
+/// Returns the hint of that report, also for a pattern that is invalid, or "".
+std::string HintOnForeignPart(std::string_view pattern, PatternKind kind);
 
 /// Returns the hint on a group at the beginning of the text that RE2 does not have, or "".
 std::string_view HintOnForeignGroup(std::string_view text);

@@ -20,7 +20,7 @@ namespace patchbay {
 namespace {
 
 std::optional<Source> CompilePathSource(const Section& section, PatternCompiler& patterns) {
-  auto globs = patterns.Globs(section.GetTexts("path"), GlobKind::kSource);
+  auto globs = patterns.Globs(section.GetTexts("path"), PatternKind::kSource);
   if (!globs) return std::nullopt;
   return PathSource{std::move(*globs)};
 }
@@ -147,7 +147,7 @@ std::optional<MatchSpec> CompileMatch(const Section& section, PatternCompiler& p
   match.display.text = TomlText(section.table());
   Reporter& reporter = patterns.reporter();
   const auto globs = [&](std::string_view key) {
-    return patterns.Globs(section.GetTexts(key), GlobKind::kPath).value_or(std::vector<Glob>());
+    return patterns.Globs(section.GetTexts(key), PatternKind::kPath).value_or(std::vector<Glob>());
   };
   match.exclude = globs("exclude");
   section.Read("exclude_required", match.exclude_required);

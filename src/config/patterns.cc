@@ -80,13 +80,9 @@ std::string HintOnRegex(std::string_view text, std::size_t offset) {
   if (!hint.empty()) return std::string(hint);
   if (text.starts_with('^')) return "it always matches the whole path: remove ^ and $";
   if (!text.starts_with('/')) return "start with the directory, as in '/dev/tty(USB|ACM)\\d+'";
-  if (auto foreign = FindForeignInRegex(text, true)) return std::move(foreign->hint);
-  return "use RE2 syntax; in single quotes, backslashes need no escaping";
-}
-
-void ReportForeign(const Text& regex, ForeignInRegex foreign, Reporter& reporter) {
-  reporter.Report(Code::kForeignNotation, regex.At(foreign.offset), std::move(foreign.problem),
-                  std::move(foreign.hint));
+  const std::string foreign = HintOnForeignPart(text, PatternKind::kPathRegex);
+  return !foreign.empty() ? foreign
+                          : "use RE2 syntax; in single quotes, backslashes need no escaping";
 }
 
 }  // namespace
@@ -112,7 +108,7 @@ std::optional<Pattern> PatternCompiler::Accept(Parsed<Pattern> pattern, const Te
   return std::move(*pattern);
 }
 
-std::optional<Glob> PatternCompiler::OneGlob(const Text& text, GlobKind kind) {
+std::optional<Glob> PatternCompiler::OneGlob(const Text& text, PatternKind kind) {
   auto glob = Accept(Glob::Compile(text.value), text, HintOnGlob);
   if (!glob) return std::nullopt;
   if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
@@ -121,7 +117,7 @@ std::optional<Glob> PatternCompiler::OneGlob(const Text& text, GlobKind kind) {
         Format("remove the slash; {}* is every node in the directory", Truncate(text.value, 100)));
     return std::nullopt;
   }
-  const auto searched = kind == GlobKind::kSource ? SearchedDirectory(*glob) : "";
+  const auto searched = kind == PatternKind::kSource ? SearchedDirectory(*glob) : "";
   if (!searched.empty()) {
     ReportSearch(text, searched, "begin with a directory, as in /dev/ttyUSB*", reporter_);
     return std::nullopt;
@@ -131,7 +127,7 @@ std::optional<Glob> PatternCompiler::OneGlob(const Text& text, GlobKind kind) {
 }
 
 std::optional<std::vector<Glob>> PatternCompiler::Globs(const std::vector<Text>& list,
-                                                        GlobKind kind) {
+                                                        PatternKind kind) {
   std::vector<Glob> globs;
   for (const Text& text : list) {
     if (auto glob = OneGlob(text, kind)) globs.push_back(std::move(*glob));
@@ -174,12 +170,13 @@ std::vector<NamePattern> PatternCompiler::Names(const std::vector<Text>& list,
 std::optional<Regex> PatternCompiler::PathRegex(const Text& text) {
   auto regex = Accept(Regex::Compile(text.value), text, HintOnRegex);
   if (!regex) return std::nullopt;
-  auto foreign = FindForeignInRegex(text.value, true);
   const std::string& directory = regex->fixed_directory();
   if (directory == "/" || directory == "/proc/") {
+    const std::string foreign = HintOnForeignPart(text.value, PatternKind::kPathRegex);
     ReportSearch(text, directory,
-                 foreign ? std::move(foreign->hint)
-                         : "begin with the directory, outside of parentheses: '/dev/(a|b)'",
+                 !foreign.empty()
+                     ? foreign
+                     : "begin with the directory, outside of parentheses: '/dev/(a|b)'",
                  reporter_);
     return std::nullopt;
   }
@@ -196,16 +193,13 @@ std::optional<Regex> PatternCompiler::PathRegex(const Text& text) {
     return std::nullopt;
   }
   CheckCaptureNames(text, *regex, reporter_);
-  if (foreign) ReportForeign(text, *std::move(foreign), reporter_);
+  WarnOfForeignParts(text, PatternKind::kPathRegex, reporter_);
   return regex;
 }
 
 std::optional<TextPattern> PatternCompiler::TextRegex(const Text& text) {
   auto pattern = Accept(TextPattern::Compile(text.value), text, HintOnTextRegex);
-  if (!pattern) return std::nullopt;
-  if (auto foreign = FindForeignInRegex(text.value, false)) {
-    ReportForeign(text, *std::move(foreign), reporter_);
-  }
+  if (pattern) WarnOfForeignParts(text, PatternKind::kTextRegex, reporter_);
   return pattern;
 }
 

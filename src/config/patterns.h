@@ -17,7 +17,7 @@ namespace patchbay {
 
 /// A kind of names that a pattern can be for.
 struct NameKind {
-  GlobKind notation = GlobKind::kText;
+  PatternKind notation = PatternKind::kText;
   std::string_view bytes = "";  ///< of names and patterns; empty: any
   /// Returns whether the pattern can match such a name; null: always.
   bool (*can_match)(const NamePattern& pattern) = nullptr;
@@ -39,9 +39,9 @@ class PatternCompiler {
   explicit PatternCompiler(Reporter& reporter) : reporter_(reporter) {}
   Reporter& reporter() const { return reporter_; }
 
-  /// Compiles a list of globs; none if one is invalid. Those of GlobKind::kSource must not search
-  /// the whole host, or every process.
-  std::optional<std::vector<Glob>> Globs(const std::vector<Text>& list, GlobKind kind);
+  /// Compiles a list of globs; none if one is invalid. Those of PatternKind::kSource must not
+  /// search the whole host, or every process.
+  std::optional<std::vector<Glob>> Globs(const std::vector<Text>& list, PatternKind kind);
   /// Compiles a list of patterns for names, with their alternatives. Reports those that match no
   /// name, which in `not` would exclude nothing, but does not omit them.
   std::vector<NamePattern> Names(const std::vector<Text>& list, const NameKind& kind);
@@ -53,7 +53,7 @@ class PatternCompiler {
   template <class Pattern>
   std::optional<Pattern> Accept(Parsed<Pattern> pattern, const Text& text,
                                 std::string (*hint)(std::string_view text, std::size_t offset));
-  std::optional<Glob> OneGlob(const Text& text, GlobKind kind);
+  std::optional<Glob> OneGlob(const Text& text, PatternKind kind);
   void CheckNames(const Text& text, const std::vector<NamePattern>& names, const NameKind& kind);
 
   Reporter& reporter_;

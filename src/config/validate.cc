@@ -96,7 +96,7 @@ bool HasLabels(std::string_view pattern) {
 }
 
 constexpr NameKind kHostName{
-    .notation = GlobKind::kHost,
+    .notation = PatternKind::kHost,
     .bytes = "abcdefghijklmnopqrstuvwxyz0123456789-._*",
     .can_match = [](const NamePattern& pattern) { return !pattern.text().empty(); },
     .code = Code::kBadValue,
@@ -105,7 +105,7 @@ constexpr NameKind kHostName{
         "use the name only, as in \"patchbay.example.com\", without scheme, port or path; IP "
         "addresses are always accepted"};
 constexpr NameKind kNodeName{
-    .notation = GlobKind::kHost,
+    .notation = PatternKind::kHost,
     .bytes = "abcdefghijklmnopqrstuvwxyz0123456789-.*?[]!^\\",
     .can_match =
         [](const NamePattern& pattern) {
