@@ -166,14 +166,7 @@ constexpr Alternatives kAlternatives[] = {
      .none = "no probe is configured",
      .none_hint = "write exactly one of command, open = true, and file with equals or matches",
      .several = "more than one probe is configured"},
-    {.section = ""},  // all others, which have no alternatives
 };
-
-const Alternatives& AlternativesOf(std::string_view section) {
-  const auto* last = std::prev(std::end(kAlternatives));
-  return *std::find_if(std::begin(kAlternatives), last,
-                       [&](const Alternatives& a) { return a.section == section; });
-}
 
 /// Returns the strings of a list, or the only one instead of it.
 std::vector<Text> TextsIn(const TomlValue& value) {
@@ -279,15 +272,16 @@ void Section::SelectAlternative(Reporter& reporter) {
     lowest = group;
     names.push_back(entry.key->name);
   }
-  const Alternatives& texts = AlternativesOf(keys_.front().section);
-  if (names.size() == 1) {
-    alternative_ = names.front();
-  } else if (names.size() > 1) {
-    reporter.Report(Code::kWrongCombination, place_, std::string(texts.several),
-                    Format("keep {}{}", OneOf(names), texts.several_hint));
-  } else if (!texts.none.empty() && !is_broken_) {
-    reporter.Report(Code::kWrongCombination, place_, std::string(texts.none),
-                    HintOnNoAlternative(texts.none_hint));
+  if (names.size() == 1) alternative_ = names.front();
+  const auto* texts =
+      std::ranges::find(kAlternatives, keys_.front().section, &Alternatives::section);
+  if (texts == std::end(kAlternatives)) return;
+  if (names.size() > 1) {
+    reporter.Report(Code::kWrongCombination, place_, std::string(texts->several),
+                    Format("keep {}{}", OneOf(names), texts->several_hint));
+  } else if (names.empty() && !is_broken_) {
+    reporter.Report(Code::kWrongCombination, place_, std::string(texts->none),
+                    HintOnNoAlternative(texts->none_hint));
   }
 }
 

@@ -1,5 +1,9 @@
 #include "config/toml_precheck.h"
 
+#include <algorithm>
+
+#include "base/escape.h"
+
 namespace patchbay {
 namespace {
 
@@ -34,9 +38,20 @@ std::size_t SkipString(std::string_view text, std::size_t at) {
   return text.size();
 }
 
+/// Returns the offset of the first character that is not valid UTF-8.
+std::size_t FirstBadByte(std::string_view text) {
+  std::size_t start = 0, end = 0;
+  do {
+    start = end++;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+  } while (IsUtf8(text.substr(start, end - start)));
+  return start;
+}
+
 }  // namespace
 
 std::optional<SyntaxError> ProblemWithText(std::string_view text) {
+  if (!IsUtf8(text)) return SyntaxError{FirstBadByte(text), "this byte is not part of UTF-8 text"};
   int dots = 0;
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];

@@ -23,10 +23,11 @@ namespace {
 
 constexpr int kMaxDepth = 8;  // levels of tables and arrays; no key is deeper than 5
 
-/// The lines of a text. The parser counts columns in code points, diagnostics in bytes.
-class Lines {
+/// Converts the parser's tree into TomlValues. The parser counts columns in code points,
+/// diagnostics in bytes.
+class Converter {
  public:
-  explicit Lines(std::string_view text) {
+  Converter(const std::string& file, std::string_view text) : file_(file) {
     for (std::size_t start = 0; start <= text.size();) {
       const std::size_t end = std::min(text.find('\n', start), text.size());
       AddLine(text.substr(start, end - start));
@@ -35,60 +36,20 @@ class Lines {
   }
 
   /// Returns a line, or "" if there is none with this number.
-  std::string_view At(int number) const {
+  std::string_view Line(int number) const {
     if (number < 1 || number > static_cast<int>(lines_.size())) return {};
     return lines_[static_cast<std::size_t>(number - 1)];
   }
 
-  /// Returns the text from `place` to the end of its line.
-  std::string_view From(const SourceLocation& place) const {
-    const std::string_view line = At(place.line);
-    return line.substr(std::min(static_cast<std::size_t>(place.column - 1), line.size()));
-  }
-
-  int ByteColumn(int line, int column) const {
+  SourceLocation At(const toml::source_position& position) const {
+    const int line = static_cast<int>(position.line), column = static_cast<int>(position.column);
     const auto found = starts_.find(line);
-    if (found == starts_.end()) return column;
+    if (found == starts_.end()) return {file_, line, column};
     const auto& starts = found->second;
     const auto index =
         std::min(static_cast<std::size_t>(std::max(column - 1, 0)), starts.size() - 1);
-    return static_cast<int>(starts[index]) + 1;
+    return {file_, line, static_cast<int>(starts[index]) + 1};
   }
-
- private:
-  void AddLine(std::string_view line) {
-    lines_.push_back(line);
-    const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-    if (std::all_of(line.begin(), line.end(), is_ascii)) return;
-    auto& starts = starts_[static_cast<int>(lines_.size())];
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      if ((static_cast<unsigned char>(line[i]) & 0xC0) != 0x80) starts.push_back(i);
-    }
-    starts.push_back(line.size());
-  }
-
-  std::vector<std::string_view> lines_;
-  std::map<int, std::vector<std::size_t>> starts_;  ///< of characters, in lines with non-ASCII text
-};
-
-/// Converts the parser's tree into TomlValues.
-class Converter {
- public:
-  Converter(const std::string& file, std::string_view text) : file_(file), lines_(text) {}
-
-  SourceLocation At(const toml::source_position& position) const {
-    const int line = static_cast<int>(position.line);
-    return {file_, line, lines_.ByteColumn(line, static_cast<int>(position.column))};
-  }
-
-  SourceLocation At(std::string_view text, std::size_t offset) const {
-    const std::string_view before = text.substr(0, offset);
-    const auto line = std::count(before.begin(), before.end(), '\n');
-    const auto start = before.rfind('\n') + 1;  // npos + 1 is 0
-    return {file_, static_cast<int>(line) + 1, static_cast<int>(offset - start) + 1};
-  }
-
-  const Lines& lines() const { return lines_; }
 
   TomlTable Table(const toml::table& from, int depth) const {
     TomlTable table;
@@ -106,8 +67,20 @@ class Converter {
   }
 
  private:
+  void AddLine(std::string_view line) {
+    lines_.push_back(line);
+    const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+    if (std::ranges::all_of(line, is_ascii)) return;
+    auto& starts = starts_[static_cast<int>(lines_.size())];
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if ((static_cast<unsigned char>(line[i]) & 0xC0) != 0x80) starts.push_back(i);
+    }
+    starts.push_back(line.size());
+  }
+
   Text MakeText(std::string value, SourceLocation place) const {
-    const std::string_view source = lines_.From(place);
+    const std::string_view line = Line(place.line);
+    const auto source = line.substr(std::min<std::size_t>(place.column - 1, line.size()));
     int inset = -1;
     if (source.starts_with(value) && !source.starts_with('"') && !source.starts_with('\'')) {
       inset = 0;  // a bare key
@@ -144,8 +117,16 @@ class Converter {
   }
 
   std::string file_;
-  Lines lines_;
+  std::vector<std::string_view> lines_;
+  std::map<int, std::vector<std::size_t>> starts_;  ///< of characters, in lines with non-ASCII text
 };
+
+SourceLocation LocationOf(std::size_t offset, std::string_view text, const std::string& file) {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = std::ranges::count(before, '\n');
+  const auto start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return {file, static_cast<int>(line) + 1, static_cast<int>(offset - start) + 1};
+}
 
 constexpr std::string_view kLine =
     "a line is key = value, a table [x], an entry [[x]] of a list of tables, or a # comment";
@@ -172,6 +153,7 @@ std::string HintOn(std::string_view description) {
   };
   constexpr Hint kHints[] = {
       {"exceeded maximum nested", "too deeply nested"},
+      {"not part of UTF-8", "save the file as UTF-8"},
       {"too many parts", "use fewer parts"},
       {"non-ASCII", "put strings between two \" or two '"},
       {"string: unescaped control", kUnclosed},
@@ -246,17 +228,6 @@ std::string WordsOf(std::string_view description) {
   return std::string(text.substr(0, text.find(" (TOML_")));
 }
 
-/// Returns the offset of the first character of `text` that is not valid UTF-8.
-std::size_t FirstBadByte(std::string_view text) {
-  for (std::size_t start = 0; start < text.size();) {
-    std::size_t end = start + 1;
-    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
-    if (!IsUtf8(text.substr(start, end - start))) return start;
-    start = end;
-  }
-  return text.size();
-}
-
 struct SyntaxProblem {
   SourceLocation place;
   std::string message;
@@ -264,21 +235,16 @@ struct SyntaxProblem {
 };
 
 tl::expected<TomlTable, SyntaxProblem> Parse(const std::string& name, std::string_view text) {
-  const Converter converter(name, text);
-  if (!IsUtf8(text)) {
-    return tl::unexpected(SyntaxProblem{converter.At(text, FirstBadByte(text)),
-                                        "this byte is not part of UTF-8 text",
-                                        "save the file as UTF-8"});
-  }
   if (const auto problem = ProblemWithText(text)) {
-    return tl::unexpected(SyntaxProblem{converter.At(text, problem->offset), problem->message,
+    return tl::unexpected(SyntaxProblem{LocationOf(problem->offset, text, name), problem->message,
                                         HintOn(problem->message)});
   }
+  const Converter converter(name, text);
   try {
     return converter.Table(toml::parse(text, std::string_view(name)), 0);
   } catch (const toml::parse_error& error) {
     SyntaxProblem problem{converter.At(error.source().begin), WordsOf(error.description()), ""};
-    const std::string_view line = converter.lines().At(problem.place.line);
+    const std::string_view line = converter.Line(problem.place.line);
     const auto at = std::min(static_cast<std::size_t>(problem.place.column - 1), line.size());
     problem.hint = LooksLikeYaml(text)            ? kYaml
                    : Trim(line).starts_with("- ") ? kDash
