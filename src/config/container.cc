@@ -50,9 +50,6 @@ class ContainerCompiler {
   void CdiDevices();
 
  private:
-  std::optional<Template> Compile(const Text& text) {
-    return CompileTemplate(text, *scope_, reporter_);
-  }
   std::optional<Template> Checked(const Text& text, Check check, Code code, std::string_view hint);
   std::optional<Template> Path(const Text* text, Check check);
   DeviceNodeSpec DeviceNode(const Section& section, const void* group);
@@ -76,7 +73,7 @@ class ContainerCompiler {
 
 std::optional<Template> ContainerCompiler::Checked(const Text& text, Check check, Code code,
                                                    std::string_view hint) {
-  auto compiled = Compile(text);
+  auto compiled = CompileTemplate(text, *scope_, reporter_);
   if (!compiled) return std::nullopt;
   if (const auto problem = check(ShapeOf(*compiled))) {
     reporter_.Report(code, text, *problem, std::string(hint));
@@ -285,7 +282,7 @@ void ContainerCompiler::Env() {
   for (const auto& [key, value] : resource_.GetPairs("env")) {
     auto name = Checked(key, ProblemWithEnvName, Code::kBadValue,
                         "a name must match [A-Za-z_][A-Za-z0-9_]*; it can contain variables");
-    auto text = Compile(value);
+    auto text = CompileTemplate(value, *scope_, reporter_);
     if (name && IsReservedEnv(ShapeOf(*name).text)) {
       reporter_.Report(Code::kReservedName, key.place,
                        Format("{} controls which programs or libraries run in the container",
@@ -300,7 +297,7 @@ void ContainerCompiler::Annotations() {
   for (const auto& [key, value] : resource_.GetPairs("annotations")) {
     auto name = Checked(key, ProblemWithAnnotationKey, Code::kBadValue,
                         "write \"example.com/name\" = \"…\"");
-    auto text = Compile(value);
+    auto text = CompileTemplate(value, *scope_, reporter_);
     if (name && text) spec_.annotations.emplace_back(std::move(*name), std::move(*text));
   }
 }
