@@ -392,10 +392,10 @@ void WarnOfForeignParts(const Text& pattern, PatternKind kind, Reporter& reporte
                   HintOf(*part, pattern.value, kind));
 }
 
-std::string HintOnForeignPart(std::string_view pattern, PatternKind kind) {
+std::string HintOnForeignPart(std::string_view pattern, PatternKind kind, std::string otherwise) {
   std::size_t at = 0;
   const ForeignPart* part = FindForeignPart(pattern, kind, at);
-  return part == nullptr ? "" : HintOf(*part, pattern, kind);
+  return part == nullptr ? std::move(otherwise) : HintOf(*part, pattern, kind);
 }
 
 std::string_view HintOnForeignGroup(std::string_view text) {

@@ -28,8 +28,8 @@ enum class PatternKind { kSource, kPath, kText, kName, kDotted, kHost, kPathRege
 /// udev, or separates several patterns.
 void WarnOfForeignParts(const Text& pattern, PatternKind kind, Reporter& reporter);
 
-/// Returns the hint of that report, also for a pattern that is invalid, or "".
-std::string HintOnForeignPart(std::string_view pattern, PatternKind kind);
+/// Returns the hint of that report, also for a pattern that is invalid, or `otherwise`.
+std::string HintOnForeignPart(std::string_view pattern, PatternKind kind, std::string otherwise);
 
 /// Returns the hint on a group at the beginning of the text that RE2 does not have, or "".
 std::string_view HintOnForeignGroup(std::string_view text);

@@ -39,13 +39,7 @@ std::string HintOnGlob(std::string_view text, std::size_t offset) {
   return "supported: *, ?, [a-z], {a,b} and **; a backslash escapes the next character";
 }
 
-std::string HintOnNames(std::string_view, std::size_t) {
-  return "supported: *, ?, [a-z] and {a,b}; a backslash escapes the next character";
-}
-
-std::string HintOnTextRegex(std::string_view, std::size_t) { return "use RE2 syntax"; }
-
-/// Returns "/" or "/proc" if the glob would search all of it, because a name in it has wildcards,
+/// Returns "/" or "/proc" if a name in it has wildcards, so that the glob would search all of it,
 /// or
 /// "". The memory of a scan is limited, but it would take long.
 std::string_view SearchedDirectory(const Glob& glob) {
@@ -80,9 +74,18 @@ std::string HintOnRegex(std::string_view text, std::size_t offset) {
   if (!hint.empty()) return std::string(hint);
   if (text.starts_with('^')) return "it always matches the whole path: remove ^ and $";
   if (!text.starts_with('/')) return "start with the directory, as in '/dev/tty(USB|ACM)\\d+'";
-  const std::string foreign = HintOnForeignPart(text, PatternKind::kPathRegex);
-  return !foreign.empty() ? foreign
-                          : "use RE2 syntax; in single quotes, backslashes need no escaping";
+  return HintOnForeignPart(text, PatternKind::kPathRegex,
+                           "use RE2 syntax; in single quotes, backslashes need no escaping");
+}
+
+std::string HintOnSyntax(PatternKind kind, std::string_view text, std::size_t offset) {
+  switch (kind) {
+    case PatternKind::kSource:
+    case PatternKind::kPath: return HintOnGlob(text, offset);
+    case PatternKind::kPathRegex: return HintOnRegex(text, offset);
+    case PatternKind::kTextRegex: return "use RE2 syntax";
+    default: return "supported: *, ?, [a-z] and {a,b}; a backslash escapes the next character";
+  }
 }
 
 }  // namespace
@@ -90,10 +93,10 @@ std::string HintOnRegex(std::string_view text, std::size_t offset) {
 /// Returns a compiled pattern within the limits; otherwise reports its error.
 template <class Pattern>
 std::optional<Pattern> PatternCompiler::Accept(Parsed<Pattern> pattern, const Text& text,
-                                               std::string (*hint)(std::string_view, std::size_t)) {
+                                               PatternKind kind) {
   if (!pattern) {
-    const std::size_t offset = pattern.error().offset;
-    reporter_.Report(Code::kBadPattern, text, pattern.error(), hint(text.value, offset));
+    reporter_.Report(Code::kBadPattern, text, pattern.error(),
+                     HintOnSyntax(kind, text.value, pattern.error().offset));
     return std::nullopt;
   }
   const Need need = NeedOf(*pattern);
@@ -109,7 +112,7 @@ std::optional<Pattern> PatternCompiler::Accept(Parsed<Pattern> pattern, const Te
 }
 
 std::optional<Glob> PatternCompiler::OneGlob(const Text& text, PatternKind kind) {
-  auto glob = Accept(Glob::Compile(text.value), text, HintOnGlob);
+  auto glob = Accept(Glob::Compile(text.value), text, kind);
   if (!glob) return std::nullopt;
   if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
     reporter_.Report(
@@ -143,13 +146,12 @@ void PatternCompiler::CheckNames(const Text& text, const std::vector<NamePattern
     const auto at = kind.bytes.empty() ? std::string::npos : pattern.find_first_not_of(kind.bytes);
     const bool has_byte = at != std::string::npos;
     if (!has_byte && (kind.can_match == nullptr || kind.can_match(name))) continue;
-    const std::string foreign = HintOnForeignPart(text.value, kind.notation);
     const std::string near = kind.corrected == nullptr ? "" : kind.corrected(pattern);
-    reporter_.Report(kind.code, has_byte ? text.At(text.value.find(pattern[at])) : text.place,
-                     Format("\"{}\" is not {}", Truncate(pattern, 100), kind.what),
-                     !foreign.empty() ? foreign
-                     : !near.empty()  ? Format("write \"{}\"", near)
-                                      : std::string(kind.hint));
+    reporter_.Report(
+        kind.code, has_byte ? text.At(text.value.find(pattern[at])) : text.place,
+        Format("\"{}\" is not {}", Truncate(pattern, 100), kind.what),
+        HintOnForeignPart(text.value, kind.notation,
+                          near.empty() ? std::string(kind.hint) : Format("write \"{}\"", near)));
     return;
   }
   WarnOfForeignParts(text, kind.notation, reporter_);
@@ -159,7 +161,7 @@ std::vector<NamePattern> PatternCompiler::Names(const std::vector<Text>& list,
                                                 const NameKind& kind) {
   std::vector<NamePattern> names;
   for (const Text& text : list) {
-    auto patterns = Accept(CompileAlternatives(text.value), text, HintOnNames);
+    auto patterns = Accept(CompileAlternatives(text.value), text, kind.notation);
     if (!patterns) continue;
     CheckNames(text, *patterns, kind);
     std::ranges::move(*patterns, std::back_inserter(names));
@@ -168,16 +170,15 @@ std::vector<NamePattern> PatternCompiler::Names(const std::vector<Text>& list,
 }
 
 std::optional<Regex> PatternCompiler::PathRegex(const Text& text) {
-  auto regex = Accept(Regex::Compile(text.value), text, HintOnRegex);
+  auto regex = Accept(Regex::Compile(text.value), text, PatternKind::kPathRegex);
   if (!regex) return std::nullopt;
   const std::string& directory = regex->fixed_directory();
   if (directory == "/" || directory == "/proc/") {
-    const std::string foreign = HintOnForeignPart(text.value, PatternKind::kPathRegex);
-    ReportSearch(text, directory,
-                 !foreign.empty()
-                     ? foreign
-                     : "begin with the directory, outside of parentheses: '/dev/(a|b)'",
-                 reporter_);
+    ReportSearch(
+        text, directory,
+        HintOnForeignPart(text.value, PatternKind::kPathRegex,
+                          "begin with the directory, outside of parentheses: '/dev/(a|b)'"),
+        reporter_);
     return std::nullopt;
   }
   for (const std::string_view invalid_part : {"//", "/./", "/../"}) {
@@ -198,7 +199,7 @@ std::optional<Regex> PatternCompiler::PathRegex(const Text& text) {
 }
 
 std::optional<TextPattern> PatternCompiler::TextRegex(const Text& text) {
-  auto pattern = Accept(TextPattern::Compile(text.value), text, HintOnTextRegex);
+  auto pattern = Accept(TextPattern::Compile(text.value), text, PatternKind::kTextRegex);
   if (pattern) WarnOfForeignParts(text, PatternKind::kTextRegex, reporter_);
   return pattern;
 }

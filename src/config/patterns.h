@@ -51,8 +51,7 @@ class PatternCompiler {
 
  private:
   template <class Pattern>
-  std::optional<Pattern> Accept(Parsed<Pattern> pattern, const Text& text,
-                                std::string (*hint)(std::string_view text, std::size_t offset));
+  std::optional<Pattern> Accept(Parsed<Pattern> pattern, const Text& text, PatternKind kind);
   std::optional<Glob> OneGlob(const Text& text, PatternKind kind);
   void CheckNames(const Text& text, const std::vector<NamePattern>& names, const NameKind& kind);
 
