@@ -27,15 +27,10 @@ constexpr std::string_view kUdev = "resource.match.udev";
 
 /// Returns the type of a value in words.
 std::string_view KindOf(const TomlValue& value) {
-  struct Visitor {
-    std::string_view operator()(const TomlOther& other) const { return other.kind; }
-    std::string_view operator()(const Text&) const { return "a string"; }
-    std::string_view operator()(std::int64_t) const { return "an integer"; }
-    std::string_view operator()(bool) const { return "a boolean"; }
-    std::string_view operator()(const TomlArray&) const { return "a list"; }
-    std::string_view operator()(const TomlTable&) const { return "a table"; }
-  };
-  return std::visit(Visitor(), value.value);
+  if (const auto* other = std::get_if<TomlOther>(&value.value)) return other->kind;
+  constexpr std::string_view kKinds[] = {"",       "a string", "an integer", "a boolean",
+                                         "a list", "a table"};  // in the order of TomlValue::value
+  return kKinds[value.value.index()];
 }
 
 /// Returns a hint that shows how to write a value of the key's type.
