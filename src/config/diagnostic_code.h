@@ -43,7 +43,6 @@ enum class Code {
 };
 
 struct CodeInfo {
-  Code code;
   std::string_view name;  ///< "unknown-key"
   Severity severity;
   std::string_view meaning;  ///< one line, without a period

@@ -12,7 +12,6 @@
 #include <limits>
 
 #include "base/ascii.h"
-#include "base/escape.h"
 #include "base/format.h"
 #include "base/number.h"
 #include "config/duration.h"
@@ -28,15 +27,10 @@ constexpr std::string_view kUdev = "resource.match.udev";
 
 /// Returns the type of a value in words.
 std::string_view KindOf(const TomlValue& value) {
-  struct Visitor {
-    std::string_view operator()(const TomlOther& other) const { return other.kind; }
-    std::string_view operator()(const Text&) const { return "a string"; }
-    std::string_view operator()(std::int64_t) const { return "an integer"; }
-    std::string_view operator()(bool) const { return "a boolean"; }
-    std::string_view operator()(const TomlArray&) const { return "a list"; }
-    std::string_view operator()(const TomlTable&) const { return "a table"; }
-  };
-  return std::visit(Visitor(), value.value);
+  if (const auto* other = std::get_if<TomlOther>(&value.value)) return other->kind;
+  constexpr std::string_view kKinds[] = {"",       "a string", "an integer", "a boolean",
+                                         "a list", "a table"};  // in the order of TomlValue::value
+  return kKinds[value.value.index()];
 }
 
 /// Returns a hint that shows how to write a value of the key's type.
@@ -72,12 +66,6 @@ std::string ExampleOf(const KeyInfo& key) {
   return "";
 }
 
-/// Returns whether the text can be quoted without escape sequences and is not a shell command line.
-bool IsPlainWord(const std::string& text) {
-  return text.size() <= 100 && IsPrintable(text) &&
-         text.find_first_of(" \"\\") == std::string::npos;
-}
-
 /// Returns the duration for a number without a unit: in seconds, or in milliseconds if that is out
 /// of range, or "" if both are.
 std::string WithUnit(const KeyInfo& key, std::int64_t number) {
@@ -106,8 +94,12 @@ std::string Converted(const KeyInfo& key, const TomlValue& value) {
     case ValueType::kString:
     case ValueType::kTemplate: return number == nullptr ? "" : quoted(std::to_string(*number));
     case ValueType::kStrings:
-    case ValueType::kTemplates:
-      return text != nullptr && IsPlainWord(text->value) ? Format("[\"{}\"]", text->value) : "";
+    case ValueType::kTemplates: {
+      // One with spaces can be a command line.
+      const bool is_item = text != nullptr && text->value.size() <= 100 &&
+                           text->value.find(' ') == std::string::npos;
+      return is_item ? TomlList({text->value}) : "";
+    }
     default: return "";
   }
 }

@@ -32,11 +32,11 @@ constexpr std::size_t kMaxResources = 1000;  // of all files: one configuration 
 constexpr std::size_t kMaxResourcesOfNode = 128;  // each has a socket, a server and a registration
 
 /// Checks a path of this machine, in which no variables are replaced.
-Problem ProblemWithLiteralPath(const std::string& path) {
-  if (!path.empty() && path[0] != '/') {
-    return SyntaxError{0, "a path must be absolute: begin with \"/\""};
-  }
-  return ProblemWithPath(LiteralShape(path));
+void CheckLiteralPath(const Text& path, std::string_view hint, Reporter& reporter) {
+  const bool is_relative = !path.value.empty() && path.value[0] != '/';
+  const Problem problem = is_relative ? SyntaxError{0, "a path must be absolute: begin with \"/\""}
+                                      : ProblemWithPath(LiteralShape(path.value));
+  if (problem) reporter.Report(Code::kBadPath, path, *problem, std::string(hint));
 }
 
 /// Checks the path of a directory and stores it in `out` without trailing slashes.
@@ -44,9 +44,7 @@ void ReadDirectory(const Section& daemon, std::string_view key, Reporter& report
                    std::string& out) {
   const Text* text = daemon.GetText(key);
   if (text == nullptr) return;
-  if (const auto problem = ProblemWithLiteralPath(text->value)) {
-    reporter.Report(Code::kBadPath, *text, *problem, "use the absolute path of a directory");
-  }
+  CheckLiteralPath(*text, "use the absolute path of a directory", reporter);
   out = text->value;
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();
 }
@@ -55,10 +53,8 @@ void ReadDirectory(const Section& daemon, std::string_view key, Reporter& report
 void CompilePodResources(const Text& text, Reporter& reporter, DaemonSpec& spec) {
   spec.pod_resources = text.value;
   if (text.value.empty()) return;
-  if (const auto problem = ProblemWithLiteralPath(text.value)) {
-    reporter.Report(Code::kBadPath, text, *problem,
-                    "use the absolute path of the socket, or \"\" to disable it");
-  } else if (text.value.size() > kMaxSocketPath) {
+  CheckLiteralPath(text, "use the absolute path of the socket, or \"\" to disable it", reporter);
+  if (text.value.size() > kMaxSocketPath) {
     reporter.Report(Code::kBadValue, text.place,
                     Format("the path of a socket is limited to {} bytes", kMaxSocketPath),
                     "mount it elsewhere");
