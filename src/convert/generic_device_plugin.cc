@@ -288,20 +288,19 @@ void GenericConversion::Device(const YamlValue& value, bool is_file, const Domai
                             "correct the name or the domain");
   }
   const bool is_refused = findings_.HasNewErrors();
-  Notes notes;
-  PlannedGroups planned;
+  NewResource resource{.name = name};
   for (const YamlValue& item : groups) {
-    GenericGroup group = ReadGenericGroup(item, is_file, notes, findings_);
+    GenericGroup group = ReadGenericGroup(item, is_file, resource.notes, findings_);
     if (is_refused) continue;
     if (!findings_.HasNewErrors()) TakePaths(group, container);
-    auto plan = findings_.HasNewErrors() ? std::nullopt : PlanOfGroup(group, findings_);
-    if (!plan || !AddGroup(std::move(group), std::move(*plan), planned, findings_)) {
+    auto converted = findings_.HasNewErrors() ? std::nullopt : ResourceOfGroup(group, findings_);
+    if (!converted || !AddGroup(std::move(*converted), resource, findings_)) {
       Refuse(Format("a group of {}", Truncate(name, 200)), Truncate(ToJson(item), kMaxRefusedText));
     }
   }
   if (is_refused) Refuse(Truncate(name, 200), Truncate(ToJson(value), kMaxRefusedText));
-  if (planned.empty()) return;
-  const NewResource resource = ResourceOf(name, std::move(notes), std::move(planned), findings_);
+  if (resource.matches.empty()) return;
+  CompleteResource(resource, findings_);
   if (!resources_.Add(resource, place, container)) {
     Refuse(name, WriteToml({{}, {resource}, {}}));
   }
