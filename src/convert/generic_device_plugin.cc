@@ -1,11 +1,5 @@
 // The plugin takes its devices from --device flags, or otherwise from a file: a file that a
 // container reads is converted only if the container has no --device.
-//
-// The domain of a device is the first of: the one from the caller, the --domain flag of the
-// container that reads the device, its variable DOMAIN, the one in the file that it reads, the
-// default of the version in the tag of its image, and an assumed default with a warning. A variable
-// or file that is not in the input is a warning too, and so are files with different domains, if
-// --config does not show which one the container reads.
 
 #include "convert/generic_device_plugin.h"
 
@@ -19,9 +13,9 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "convert/command_line.h"
-#include "convert/config_maps.h"
 #include "convert/directories.h"
 #include "convert/fields.h"
+#include "convert/generic_domain.h"
 #include "convert/generic_flags.h"
 #include "convert/generic_resource.h"
 #include "convert/patterns.h"
@@ -36,8 +30,6 @@ namespace {
 using Container = Manifest::Container;
 
 constexpr std::string_view kProgram = "generic-device-plugin";
-constexpr std::string_view kMicroShift = "genericDevicePlugin";  // key in its config.yaml
-constexpr std::string_view kMicroShiftDomain = "device.microshift.io";
 constexpr std::string_view kDeviceKeys[] = {"name", "groups"};
 constexpr std::string_view kFileKeys[] = {"devices",   "device",           "domain", "listen",
                                           "log-level", "plugin-directory", "config"};
@@ -62,13 +54,6 @@ std::string YamlOfList(std::string_view text) {
   return yaml;
 }
 
-/// Returns the domain in a document, or the default of MicroShift.
-std::optional<std::string> DomainIn(const Manifest::Document& document) {
-  const YamlValue domain = document.value.Find("domain");
-  if (domain.IsScalar()) return domain.text();
-  return document.key == kMicroShift ? std::optional(std::string(kMicroShiftDomain)) : std::nullopt;
-}
-
 /// Converts the devices of a manifest one after the other and collects their resources.
 class GenericConversion {
  public:
@@ -79,7 +64,7 @@ class GenericConversion {
         resources_(findings),
         directories_(hints.dev),
         budget_(manifest.budget),
-        config_maps_(manifest, budget_) {}
+        domains_(manifest, budget_, findings) {}
 
   /// Converts the arguments of a container.
   void Flags(const Container& container);
@@ -91,11 +76,8 @@ class GenericConversion {
 
  private:
   const GenericFlags& FlagsOf(const Container& container);
-  std::set<std::optional<std::string>> DomainsInFiles(const Container& container);
   Domain DomainOf(const Container& container, const Manifest::Document* document,
                   const SourceLocation& place);
-  void NoteUnknown(const SourceLocation& place, std::string_view subject, const std::string& source,
-                   std::string_view domain, const std::string& hint);
   void Device(const YamlValue& value, bool is_file, const Domain& domain,
               const Container& container);
   void TakePaths(GenericGroup& group, const Container& container);
@@ -110,9 +92,8 @@ class GenericConversion {
   NewFile file_;
   std::map<const Container*, GenericFlags> flags_;
   YamlBudget budget_;
-  ConfigMaps config_maps_;
+  GenericDomains domains_;
   bool found_ = false;
-  bool has_assumed_ = false;  ///< a default as the domain
 };
 
 /// The flags are read once, so that errors in them are reported once.
@@ -125,98 +106,11 @@ const GenericFlags& GenericConversion::FlagsOf(const Container& container) {
   return flags;
 }
 
-/// Returns the domains in the files that a container can read; nothing stands for a file without
-/// one. Empty if the input contains no such file.
-std::set<std::optional<std::string>> GenericConversion::DomainsInFiles(const Container& container) {
-  const Manifest::File& file = container.file;
-  std::set<std::optional<std::string>> domains, in_named_file;
-  const auto add = [&](const std::string& name, const YamlValue& value) {
-    const YamlValue domain = value.Find("domain");
-    if (!domain && !value.Find("devices") && !value.Find("device")) return;
-    const auto text = domain.IsScalar() ? std::optional(domain.text()) : std::nullopt;
-    domains.insert(text);
-    if (name == file.name()) in_named_file.insert(text);
-  };
-  const auto add_text = [&](const std::string& name, const std::string& text) {
-    Diagnostics ignored;
-    Findings findings(ignored);
-    const auto nowhere = [](int, int) { return SourceLocation(); };
-    for (const YamlValue& value : ReadYaml(text, nowhere, budget_, findings)) add(name, value);
-  };
-  if (file.text) {
-    add_text("", *file.text);
-    return domains.empty() ? decltype(domains){std::nullopt} : domains;
-  }
-  for (const Manifest::Document& document : manifest_.documents) {  // in the values of its chart
-    if (document.object.IsSameAs(container.object)) add(document.key, document.value);
-  }
-  for (const YamlValue& object : manifest_.objects) {  // a file that was passed with the manifest
-    const bool is_file = !object.Find("kind") && !object.IsSameAs(container.object);
-    if (is_file && !file.path.empty()) add("", object);
-  }
-  for (const auto& [name, is_in_input] : container.config_maps) {
-    if (file.is_mounted || !is_in_input) continue;
-    for (const auto& [key, text] : *config_maps_.Find(name, container.object)) add_text(key, text);
-  }
-  return in_named_file.empty() ? domains : in_named_file;
-}
-
-/// Returns the domain of the devices of a container. They are in the document, or, if it is null,
-/// in the arguments.
 Domain GenericConversion::DomainOf(const Container& container, const Manifest::Document* document,
                                    const SourceLocation& place) {
   if (hints_.domain) return {*hints_.domain, place};
   if (const auto& flag = FlagsOf(container).domain) return *flag;
-  const auto variable = config_maps_.Variable(container, "DOMAIN");
-  // The plugin ignores an empty variable.
-  if (variable && !variable->value.value_or("").empty()) {
-    return {*variable->value, variable->source.place(), HintOnTemplate(*variable->value)};
-  }
-  const auto in_files =
-      document != nullptr ? std::set{DomainIn(*document)} : DomainsInFiles(container);
-  const auto in_file = in_files.empty() ? std::nullopt : *in_files.rbegin();
-  const auto of_image = DomainOfImage(container.image);
-  const std::string otherwise = in_file.value_or(std::string(of_image.value_or(kOldDomain)));
-  if (variable && !variable->value) {
-    NoteUnknown(variable->source.place(), "the variable DOMAIN",
-                Truncate(ToJson(variable->source), 200), otherwise, variable->hint);
-  } else if (in_files.empty() && !container.file.path.empty()) {
-    NoteUnknown(container.file.place, "the domain", NameOf(container.file), otherwise,
-                container.file.hint);
-  } else if (in_files.size() > 1) {
-    findings_.Assumed(place,
-                      Format("the files that the container can read have different domains; "
-                             "assuming {}",
-                             Truncate(otherwise, 100)),
-                      "use --domain, or pass only the file that --config names");
-  } else if (!in_file && !of_image && !std::exchange(has_assumed_, true)) {
-    findings_.Assumed(
-        place, Format("no domain specified; assuming {}", kOldDomain),
-        Format("this is the default of generic-device-plugin up to 0.1; from 0.2.0 on "
-               "it is {}. Check the resources of the nodes, and use --domain {} if needed",
-               kNewDomain, kNewDomain));
-    file_.notes.push_back(Format(
-        "The file specifies no domain. {} is the default of generic-device-plugin up to 0.1. If "
-        "the nodes have {}/…, convert again with --domain {}.",
-        kOldDomain, kNewDomain, kNewDomain));
-  }
-  return {otherwise, place, HintOnTemplate(otherwise)};
-}
-
-/// Reports that `subject` can come from a source outside the input, so that `domain` is assumed.
-void GenericConversion::NoteUnknown(const SourceLocation& place, std::string_view subject,
-                                    const std::string& source, std::string_view domain,
-                                    const std::string& hint) {
-  findings_.Assumed(
-      place,
-      Format("{} can come from {}, which is not in the input; assuming {}", subject, source,
-             Truncate(domain, 100)),
-      Format("{}{}use --domain with the domain of the resources that `kubectl describe node` shows",
-             hint, hint.empty() ? "" : ", or "));
-  AddOnce(
-      "A domain is assumed, because its source is not in the input. If the nodes have other "
-      "resources, convert again with --domain.",
-      file_.notes);
+  return domains_.Find(container, document, place, file_.notes);
 }
 
 /// Adds a part that was not converted. The errors since the last one are its reasons.
@@ -288,20 +182,19 @@ void GenericConversion::Device(const YamlValue& value, bool is_file, const Domai
                             "correct the name or the domain");
   }
   const bool is_refused = findings_.HasNewErrors();
-  Notes notes;
-  PlannedGroups planned;
+  NewResource resource{.name = name};
   for (const YamlValue& item : groups) {
-    GenericGroup group = ReadGenericGroup(item, is_file, notes, findings_);
+    GenericGroup group = ReadGenericGroup(item, is_file, resource.notes, findings_);
     if (is_refused) continue;
     if (!findings_.HasNewErrors()) TakePaths(group, container);
-    auto plan = findings_.HasNewErrors() ? std::nullopt : PlanOfGroup(group, findings_);
-    if (!plan || !AddGroup(std::move(group), std::move(*plan), planned, findings_)) {
+    auto converted = findings_.HasNewErrors() ? std::nullopt : ResourceOfGroup(group, findings_);
+    if (!converted || !AddGroup(std::move(*converted), resource, findings_)) {
       Refuse(Format("a group of {}", Truncate(name, 200)), Truncate(ToJson(item), kMaxRefusedText));
     }
   }
   if (is_refused) Refuse(Truncate(name, 200), Truncate(ToJson(value), kMaxRefusedText));
-  if (planned.empty()) return;
-  const NewResource resource = ResourceOf(name, std::move(notes), std::move(planned), findings_);
+  if (resource.matches.empty()) return;
+  CompleteResource(resource, findings_);
   if (!resources_.Add(resource, place, container)) {
     Refuse(name, WriteToml({{}, {resource}, {}}));
   }

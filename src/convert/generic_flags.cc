@@ -8,8 +8,6 @@
 
 #include "base/escape.h"
 #include "base/format.h"
-#include "base/number.h"
-#include "base/path.h"
 #include "config/reporter.h"
 #include "convert/command_line.h"
 
@@ -77,19 +75,6 @@ GenericFlags FlagsOfScript(const Manifest::Container& container, Findings& findi
 }
 
 }  // namespace
-
-std::optional<std::string_view> DomainOfImage(std::string_view image) {
-  const std::string_view last = BaseName(image.substr(0, image.find('@')));
-  const auto colon = last.find(':');
-  std::string_view tag = colon == std::string_view::npos ? "" : last.substr(colon + 1);
-  if (tag.starts_with('v')) tag.remove_prefix(1);
-  const auto dot = std::min(tag.find('.'), tag.size());
-  const std::string_view rest = tag.substr(std::min(dot + 1, tag.size()));
-  const auto major = ParseNumber<int>(tag.substr(0, dot));
-  const auto minor = ParseNumber<int>(rest.substr(0, rest.find_first_not_of("0123456789")));
-  if (!major || !minor) return std::nullopt;
-  return std::pair(*major, *minor) >= std::pair(0, 2) ? kNewDomain : kOldDomain;
-}
 
 GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& findings) {
   if (container.script) return FlagsOfScript(container, findings);

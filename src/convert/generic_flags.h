@@ -7,24 +7,10 @@
 #include <vector>
 
 #include "convert/diagnostics.h"
+#include "convert/generic_domain.h"
 #include "convert/manifest.h"
 
 namespace patchbay {
-
-/// The default domains of the plugin up to version 0.1, and from 0.2 on.
-inline constexpr std::string_view kOldDomain = "squat.ai";
-inline constexpr std::string_view kNewDomain = "devic.es";
-
-/// Returns the default domain of the version in the tag of an image, or nothing if the tag is not a
-/// version.
-std::optional<std::string_view> DomainOfImage(std::string_view image);
-
-/// The domain of devices, and where it comes from.
-struct Domain {
-  std::string name;  ///< if it is not known, the text that stands for it
-  SourceLocation place;
-  std::string hint = {};  ///< how to make it known; empty if it is
-};
 
 /// The parsed command line of generic-device-plugin.
 struct GenericFlags {

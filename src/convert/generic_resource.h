@@ -1,23 +1,24 @@
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
+#include <optional>
 
 #include "config/toml_writer.h"
+#include "convert/diagnostics.h"
 #include "convert/generic_group.h"
-#include "convert/group_plan.h"
 
 namespace patchbay {
 
-/// The converted groups of a device, which become one resource.
-using PlannedGroups = std::vector<std::pair<GenericGroup, GroupPlan>>;
+/// Converts one group, independently of the other groups of the device, to a resource without a
+/// name. Its matches have their nodes. If Patchbay has no equivalent, adds a finding and returns
+/// nothing.
+std::optional<NewResource> ResourceOfGroup(const GenericGroup& group, Findings& findings);
 
-/// Adds a group to those of a resource. Returns false, with a finding, if it does not fit with the
-/// first one.
-bool AddGroup(GenericGroup group, GroupPlan plan, PlannedGroups& groups, Findings& findings);
+/// Adds the resource of a group to that of its device, which has no matches before the first group.
+/// Returns false, with a finding, if the groups do not fit.
+bool AddGroup(NewResource group, NewResource& resource, Findings& findings);
 
-/// Returns the resource of at least one group.
-NewResource ResourceOf(std::string name, Notes notes, PlannedGroups groups, Findings& findings);
+/// Completes the resource of a device, which has a match: moves the nodes that all matches have to
+/// the resource, and makes the IDs of its devices unique.
+void CompleteResource(NewResource& resource, Findings& findings);
 
 }  // namespace patchbay
