@@ -13,7 +13,7 @@
 namespace patchbay {
 
 /// The devices of the host with the entries for them, for the page: read in the background while
-/// somebody looks at them, and at most once in kMaxAge.
+/// a client asks for them, and at most once in kMaxAge.
 ///
 /// Belongs to the loop thread, except Json. `pool` must outlive it.
 class HostDevices {

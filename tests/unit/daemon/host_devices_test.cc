@@ -39,8 +39,8 @@ class HostDevicesTest : public testing::Test {
   HostDevices devices_{loop_, pool_, HostRoot(tree_.path()), [this] { return served_; }};
 };
 
-TEST_F(HostDevicesTest, ReadsTheHostWhenSomebodyAsks) {
-  EXPECT_FALSE(loop_.RunPosted()) << "nobody has asked";
+TEST_F(HostDevicesTest, ReadsTheHostWhenAsked) {
+  EXPECT_FALSE(loop_.RunPosted()) << "there was no request";
   EXPECT_EQ(Get(),
             json::parse(R"({"read_at": null, "used_disks": 0, "notes": [], "suggestions": []})"));
   const json read = Read();
@@ -56,7 +56,7 @@ TEST_F(HostDevicesTest, ReadsAgainWhenTheResultIsOld) {
   EXPECT_EQ(Get()["suggestions"][0]["served_by"], "");
   EXPECT_FALSE(loop_.RunPosted()) << "the result is new";
   loop_.Advance(HostDevices::kMaxAge);
-  EXPECT_FALSE(loop_.RunPosted()) << "nobody has asked";
+  EXPECT_FALSE(loop_.RunPosted()) << "there was no request";
   EXPECT_EQ(Read()["suggestions"][0]["served_by"], "example.com/serial");
 }
 
