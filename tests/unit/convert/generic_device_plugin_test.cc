@@ -386,7 +386,8 @@ TEST(GenericDevicePluginTest, ReadsOnlyArgumentsOfThePlugin) {
   for (const std::string& container :
        {"image: 'squat/generic-device-plugin:0.2.0'" + args,
         "image: 'mirror/x', name: generic-device-plugin" + args,
-        "image: 'mirror/x', command: [/tini, --, /bin/generic-device-plugin]" + args}) {
+        "image: 'mirror/x', command: [/tini, --, /bin/generic-device-plugin]" + args,
+        "image: 'mirror/x', name: generic-device-plugin, command: [/tini, --, /plugin]" + args}) {
     const auto outcome = Generic(other + "- containers: [{" + container + "}]\n");
     EXPECT_EQ(outcome.findings, "") << container;
     EXPECT_THAT(outcome.toml, HasSubstr("\"a.com/x1\"")) << container;
