@@ -82,16 +82,17 @@ bool RunsProgram(const Container& container, std::string_view program) {
 void KeepArguments(Container& container, std::string_view program) {
   ReadScript(container);
   auto& arguments = container.arguments;
-  const auto words = std::max<std::size_t>(container.command_size, 1);
-  const auto end =
-      arguments.begin() + static_cast<std::ptrdiff_t>(std::min(words, arguments.size()));
-  auto at = std::find_if(arguments.begin(), end,
-                         [&](const auto& word) { return IsProgram(word, program); });
-  if (at == end && !arguments.empty() && container.command_size > 0 &&
-      FlagOf(arguments[0]).empty()) {
-    at = arguments.begin();  // it has another name
-  }
-  if (at != end) arguments.erase(arguments.begin(), at + 1);
+  const auto first = [&](std::size_t words) {
+    return arguments.begin() + static_cast<std::ptrdiff_t>(std::min(words, arguments.size()));
+  };
+  const auto end = first(std::max<std::size_t>(container.command_size, 1));
+  const auto at = std::find_if(arguments.begin(), end,
+                               [&](const auto& word) { return IsProgram(word, program); });
+  // A program with another name is among the words in front of the flags.
+  const auto is_flag = [](const auto& word) { return word.text != "--" && !FlagOf(word).empty(); };
+  arguments.erase(
+      arguments.begin(),
+      at != end ? at + 1 : std::find_if(arguments.begin(), first(container.command_size), is_flag));
 }
 
 std::string FlagOf(const Manifest::Argument& argument) {

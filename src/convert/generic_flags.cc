@@ -54,13 +54,14 @@ GenericFlags FlagsOfScript(const Manifest::Container& container, Findings& findi
       "write the program and its flags as a list in `command`, without a shell";
   const Manifest::Argument& script = *container.script;
   const SourceLocation place = script.source.place();
-  std::set<std::string> names;
-  for (const Manifest::Argument& word : container.arguments) {
-    if (const auto flag = FlagOf(word); IsAmong(flag, kFlags)) names.insert(flag);
-  }
   GenericFlags flags;
-  if (names.contains("--domain") || script.text.find("DOMAIN=") != std::string::npos) {
-    flags.domain = {script.text, place, kInstead};
+  if (script.text.find("DOMAIN=") != std::string::npos) flags.domain = {"DOMAIN", place, kInstead};
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < container.arguments.size(); ++i) {
+    const std::string flag = FlagOf(container.arguments[i]);
+    if (IsAmong(flag, kFlags)) names.insert(flag);
+    const auto value = flag == "--domain" ? ValueOfFlag(container.arguments, i) : std::nullopt;
+    if (value) flags.domain = {value->text, place, kInstead};
   }
   const std::string message =
       Format("cannot read {} in the shell command: {}",

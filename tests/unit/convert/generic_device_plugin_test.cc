@@ -386,7 +386,8 @@ TEST(GenericDevicePluginTest, ReadsOnlyArgumentsOfThePlugin) {
   for (const std::string& container :
        {"image: 'squat/generic-device-plugin:0.2.0'" + args,
         "image: 'mirror/x', name: generic-device-plugin" + args,
-        "image: 'mirror/x', command: [/tini, --, /bin/generic-device-plugin]" + args}) {
+        "image: 'mirror/x', command: [/tini, --, /bin/generic-device-plugin]" + args,
+        "image: 'mirror/x', name: generic-device-plugin, command: [/tini, --, /plugin]" + args}) {
     const auto outcome = Generic(other + "- containers: [{" + container + "}]\n");
     EXPECT_EQ(outcome.findings, "") << container;
     EXPECT_THAT(outcome.toml, HasSubstr("\"a.com/x1\"")) << container;
@@ -434,13 +435,16 @@ TEST(GenericDevicePluginTest, NamesTheFlagsInAnyOtherShellCommand) {
   EXPECT_THAT(sleeping.toml, HasSubstr("name = \"devic.es/x1\""));
   EXPECT_EQ(in("exec generic-device-plugin $FLAGS").findings,
             cannot_read + "the flags in the shell command: exec generic-device-plugin $FLAGS\n");
-  for (const std::string script :
-       {"exec generic-device-plugin --domain=$DOMAIN", "DOMAIN=a.com exec generic-device-plugin",
-        "exec generic-device-plugin --domain=$(cat /d)", "exec generic-device-plugin --domain=$()",
-        "if true; then exec generic-device-plugin --domain a.com; fi"}) {
+  const std::pair<std::string, std::string> scripts[] = {
+      {"exec generic-device-plugin --domain=$D", "$D"},
+      {"DOMAIN=a.com exec generic-device-plugin", "DOMAIN"},
+      {"exec generic-device-plugin --domain=$(cat /d)", "$(cat"},
+      {"exec generic-device-plugin --domain=$()", "$()"},
+      {"if true; then exec generic-device-plugin --domain a.com; fi", "a.com;"}};
+  for (const auto& [script, domain] : scripts) {
     const auto outcome = in(script);
     EXPECT_THAT(outcome.findings,
-                AllOf(HasSubstr("2:19 error the domain is not known: " + script + "\n"),
+                AllOf(HasSubstr("2:19 error the domain is not known: " + domain + "\n"),
                       HasSubstr(cannot_read)))
         << script;
     EXPECT_THAT(outcome.toml, Not(HasSubstr("devic.es"))) << script;
