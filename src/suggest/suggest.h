@@ -56,10 +56,9 @@ struct Suggestions {
 /// block.
 Suggestions Suggest(const HostRoot& host, const SuggestRequest& request = {});
 
-/// Return the suggestions as a file that check accepts, as values of the chart with it, and as an
-/// array of objects. Text of devices is escaped. A file is "" if there is nothing to write.
+/// Return the suggestions as a file that check accepts, "" if there is nothing to write, and as an
+/// array of objects. Text of devices is escaped.
 std::string SuggestionsToml(const Suggestions& suggestions);
-std::string SuggestionsHelm(const Suggestions& suggestions);
 nlohmann::ordered_json SuggestionsJson(const Suggestions& suggestions);
 
 }  // namespace patchbay
