@@ -19,6 +19,17 @@ std::string OnHost(const std::string& path, const std::string& root) {
   return root != "/" && (path + "/").starts_with(root + "/") ? path.substr(root.size()) : path;
 }
 
+/// Returns values for the Helm chart with a configuration, which is printable.
+std::string ChartValues(const std::string& toml) {
+  std::string values = "config: |\n";
+  for (std::size_t start = 0; start < toml.size();) {
+    const std::size_t end = toml.find('\n', start) + 1;
+    values += (end == start + 1 ? "" : "  ") + toml.substr(start, end - start);
+    start = end;
+  }
+  return values;
+}
+
 void ReportUnknown(const UnknownDevice& unknown, Streams streams) {
   streams.err << Format("\"{}\" is not a device of this host: {}{}{}\n",
                         Truncate(unknown.word, 200), unknown.why,
@@ -63,14 +74,13 @@ int RunSuggest(const Arguments& arguments, Streams streams) {
     streams.out << ObjectText(SuggestionsJson(suggestions), Output::kJson);
     return kOk;
   }
-  const bool is_helm = arguments.suggest_output == SuggestOutput::kHelm;
-  const std::string text = is_helm ? SuggestionsHelm(suggestions) : SuggestionsToml(suggestions);
+  const std::string text = SuggestionsToml(suggestions);
   if (text.empty()) {
     for (const std::string& note : suggestions.notes) streams.err << Printable(note) << "\n";
     streams.err << "this host has no device that containers use\n";
     return kFailed;
   }
-  streams.out << text;
+  streams.out << (arguments.suggest_output == SuggestOutput::kHelm ? ChartValues(text) : text);
   return kOk;
 }
 

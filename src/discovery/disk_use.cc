@@ -225,4 +225,21 @@ Result<std::string> DiskUse::Of(const DeviceNode& node) {
   return use.empty() ? use : Format("it is a partition of {}, which {}", LabelOf(*disk), use);
 }
 
+std::string DiskUse::RiskOf(const SysfsDevice& device) {
+  if (device.subsystem != "block") return "";
+  const std::string unknown = "the host may use it";
+  if (!device.number) return unknown;
+  const auto& [type, major, minor] = *device.number;
+  const auto use = Of({device.node, device.node, type, major, minor});
+  auto areas = PartitionsOf(sysfs_, device);
+  if (!use || !areas) return unknown;
+  if (!use->empty()) return *use;
+  areas->push_back(device);
+  const bool is_member = std::ranges::any_of(*areas, [](const SysfsDevice& area) {
+    const auto found = area.properties.find("ID_FS_TYPE");
+    return found != area.properties.end() && found->second.ends_with("_member");
+  });
+  return is_member ? "it has a part of an array or a volume" : "";
+}
+
 }  // namespace patchbay

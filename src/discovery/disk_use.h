@@ -28,6 +28,10 @@ class DiskUse {
   /// is known. Fails if a table or a device cannot be read.
   Result<std::string> Of(const DeviceNode& node);
 
+  /// Returns why the host needs a device, or may need it: it uses it, which includes a part of an
+  /// array that does not run, or that is not known. "" if it does not, and for other devices.
+  std::string RiskOf(const SysfsDevice& device);
+
  private:
   using Number = std::pair<unsigned, unsigned>;
 

@@ -41,7 +41,7 @@ bool IsFound(const HostNode& file, DeviceAncestries& ancestries, const Sysfs& sy
 }  // namespace
 
 WordTarget FindNamed(const std::string& word, const std::string& directory,
-                       DeviceAncestries& ancestries, const Sysfs& sysfs) {
+                     DeviceAncestries& ancestries, const Sysfs& sysfs) {
   WordTarget named;
   named.why_none = "it does not exist";
   const bool is_path = word.find('/') != std::string::npos;

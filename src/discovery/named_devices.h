@@ -18,7 +18,7 @@ struct WordTarget {
 /// `directory`, or below /dev; a path in /sys; a USB or PCI ID, "1a86:7523"; or the name of a
 /// device in sysfs, such as "1-1.2", "0000:3b:00.0" (or "3b:00.0"), "can0", "ttyUSB0". May block.
 WordTarget FindNamed(const std::string& word, const std::string& directory,
-                       DeviceAncestries& ancestries, const Sysfs& sysfs);
+                     DeviceAncestries& ancestries, const Sysfs& sysfs);
 
 /// Returns at most five names of devices that are similar to the word, the most similar first. May
 /// block.

@@ -2,8 +2,7 @@
 // that it compares, so that candidates of one subsystem with the same key find the same devices.
 // The first one that no other device has is chosen. If there is none, an attribute that differs
 // between the devices of a key is added, such as the number of the interface of an adapter with
-// four ports. The first candidate can be the type, and the last one the name, of a device that was
-// asked for.
+// four ports. Of a shortest match, the first candidate is the type, and the last one the name.
 
 #include "suggest/identity.h"
 
@@ -16,8 +15,8 @@
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "discovery/device_place.h"
 #include "model/glob.h"
-#include "suggest/place.h"
 
 namespace patchbay {
 namespace {
@@ -39,7 +38,6 @@ constexpr std::string_view kDistinguishing[] = {
     "iomem_base",       "name",        "partition"};
 
 constexpr std::string_view kAnyId = "*:*";
-constexpr std::size_t kMaxText = 100;  ///< bytes of a text of a device in a note
 
 /// Returns whether a match can compare a text of a device, which can be anything.
 bool IsComparable(std::string_view text) {
@@ -55,6 +53,8 @@ bool IsPlaceholder(std::string_view serial) {
   return serial.size() < 3 || std::ranges::count(kKnown, ToLower(serial)) > 0 ||
          serial.find_first_not_of(serial.front()) == std::string_view::npos;
 }
+
+bool IsBlock(const HostDevice& device) { return device.kind->subsystem == "block"; }
 
 std::string DevpathOf(const DeviceAncestry& device) {
   return device.self().path.substr(std::string_view("/sys").size());
@@ -84,36 +84,34 @@ std::string PropertyOf(const HostDevice& device, std::string_view name) {
 
 /// Returns what a device calls itself, and its nodes.
 std::string Description(const HostDevice& device, const Sysfs& sysfs) {
-  constexpr std::size_t kMaxNames = 8;
+  constexpr std::size_t kMaxNames = 8, kMaxText = 100;  // nodes, and bytes of a text
   const DeviceAncestry& part = device.parts.front();
-  std::vector<std::string> texts;
+  std::string text;
+  const auto add = [&](const std::string& more) {
+    if (!more.empty()) text.append(text.empty() ? ": " : " ").append(Truncate(more, kMaxText));
+  };
+  const auto attribute = [&](const SysfsDevice& of, std::string_view name) {
+    return sysfs.Attribute(of.path, name).value_or("");
+  };
   if (const SysfsDevice* usb = part.UsbDevice()) {
-    texts = {sysfs.Attribute(usb->path, "manufacturer").value_or(""),
-             sysfs.Attribute(usb->path, "product").value_or("")};
+    add(attribute(*usb, "manufacturer"));
+    add(attribute(*usb, "product"));
   } else {
-    for (const SysfsDevice* of : {&part.self(), part.PciDevice()}) {
-      if (of == nullptr) continue;
+    for (const SysfsDevice* of : {part.PciDevice(), &part.self()}) {
+      if (of == nullptr || !text.empty()) continue;
       const auto model = of->properties.find("ID_MODEL_FROM_DATABASE");
-      if (model != of->properties.end()) texts = {model->second};
+      if (model != of->properties.end()) add(model->second);
     }
-    if (texts.empty()) texts = {PropertyOf(device, "ID_MODEL")};
-    if (texts == std::vector<std::string>{""}) {
-      texts = {sysfs.Attribute(part.self().path, "name").value_or("")};
-    }
-  }
-  std::string description(device.kind->what);
-  std::string_view before = ": ";
-  for (const std::string& text : texts) {
-    if (text.empty()) continue;
-    description.append(before).append(Truncate(text, kMaxText));
-    before = " ";
+    if (text.empty()) add(PropertyOf(device, "ID_MODEL"));
+    if (text.empty()) add(attribute(part.self(), "name"));
   }
   std::string names;
   for (std::size_t i = 0; i < std::min(device.parts.size(), kMaxNames); ++i) {
     const SysfsDevice& self = device.parts[i].self();
     names += (i == 0 ? "" : ", ") + (self.node.empty() ? self.name : self.node);
   }
-  return Format("{} ({}{})", description, names, device.parts.size() > kMaxNames ? ", …" : "");
+  const std::string_view more = device.parts.size() > kMaxNames ? ", …" : "";
+  return Format("{}{} ({}{})", device.kind->what, text, names, more);
 }
 
 class Identifier {
@@ -137,33 +135,26 @@ class Identifier {
   std::optional<Identity> IdentityOf(std::size_t device) {
     std::vector<MatchCandidate> candidates = candidates_[device];
     if (candidates.empty()) return std::nullopt;
-    const auto is_only = [&](const MatchCandidate& one) {
-      return one.by != By::kName &&
-             std::ranges::all_of(KeysOf(device, one.key),
-                                 [&](const TextPair& key) { return with_key_[key].size() == 1; });
-    };
-    auto chosen = std::ranges::find_if(candidates, is_only);
-    for (auto one = candidates.begin(); one != candidates.end() && chosen == candidates.end();
-         ++one) {
-      if (one->by != By::kType && one->by != By::kName && AddAttribute(device, *one)) chosen = one;
+    const std::string description = Description(devices_[device], sysfs_);
+    auto chosen = std::ranges::find_if(
+        candidates, [&](const MatchCandidate& one) { return IsUnique(device, one); });
+    const bool is_alone = chosen != candidates.end();
+    for (auto one = candidates.begin(); one != candidates.end() && chosen == candidates.end();) {
+      AddAttribute(device, *one) ? chosen = one : ++one;
     }
     if (chosen == candidates.end() && candidates.back().by == By::kName) --chosen;
-    const DeviceKind& kind = *devices_[device].kind;
-    const std::string description = Description(devices_[device], sysfs_);
     if (chosen != candidates.end()) {
-      chosen->match.notes = {description, Format("It is matched {}.", chosen->why)};
-      // All of a type are also those that other candidates find, one by one.
-      const bool is_alone = std::ranges::any_of(candidates, is_only);
+      NewMatch& match = chosen->match;
+      match.notes = {description, Format("It is matched {}.", chosen->why)};
       for (auto one = candidates.begin(); one != candidates.end() && is_shortest_; ++one) {
-        if (one == chosen || one->by == By::kName || one->by == By::kPlace) continue;
-        // The PCI address is a place, too.
-        if (one->key.starts_with("ID_PATH ") && kind.subsystem != "block") continue;
-        if (!is_only(*one) && (one->by != By::kType || !is_alone)) continue;
-        one->match.notes = {one->by == By::kType ? "Or all of its type."
-                                                 : Format("Or {}.", one->why)};
-        chosen->match.alternatives.push_back(one->match);
+        const bool is_type = one->by == By::kType && is_alone;
+        const bool is_place = one->by == By::kPlace || one->key.starts_with("ID_PATH ");
+        if (one == chosen || (is_place && !IsBlock(devices_[device]))) continue;
+        if (!is_type && !IsUnique(device, *one)) continue;
+        one->match.notes = {is_type ? "Or all of its type." : Format("Or {}.", one->why)};
+        match.alternatives.push_back(one->match);
       }
-      return Identity{std::move(chosen->match), std::move(chosen->why)};
+      return Identity{std::move(match), std::move(chosen->why)};
     }
     NewMatch& shared = candidates.back().match;
     const std::set<std::size_t> alike = Alike(device, candidates.back().key);
@@ -180,13 +171,6 @@ class Identifier {
 
  private:
   using TextPair = std::pair<std::string, std::string>;
-
-  /// Where a part is, with its subsystem, and the key of the place of its device.
-  struct FoundPlace {
-    TextPair devpath;
-    std::string key;
-    auto operator<=>(const FoundPlace&) const = default;  // NOLINT(modernize-use-nullptr): its 0
-  };
 
   /// Returns a key as one of a kind.
   TextPair KeyIn(std::size_t device, const std::string& key) const {
@@ -210,6 +194,13 @@ class Identifier {
       alike.insert(with_key_[one].begin(), with_key_[one].end());
     }
     return alike;
+  }
+
+  /// Returns whether a candidate finds no other device.
+  bool IsUnique(std::size_t device, const MatchCandidate& one) const {
+    return one.by != By::kName &&
+           std::ranges::all_of(KeysOf(device, one.key),
+                               [&](const TextPair& key) { return with_key_.at(key).size() == 1; });
   }
 
   /// Returns the ID as a pattern, and the serial number as it is compared: without spaces at its
@@ -246,10 +237,9 @@ class Identifier {
       if (place == nullptr) continue;
       patterns[KeyIn(i, place->id)].insert(place->key);
       for (const DeviceAncestry& part : devices_[i].parts) {
-        places_.push_back({{part.self().subsystem + groups_[i], DevpathOf(part)}, place->key});
+        places_.Add(part.self().subsystem + groups_[i], DevpathOf(part), place->key);
       }
     }
-    std::ranges::sort(places_);
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       MatchCandidate* place = PlaceCandidate(i);
       if (place == nullptr) continue;
@@ -257,31 +247,17 @@ class Identifier {
         place->id = EscapedForTemplate(TextOfPlace(place->key));
         place->match.id = place->id;
       }
-      if (!FindsOtherPlace(i, place->key, place->key, true)) continue;
       std::string& pattern = place->match.udev.properties.back().second;
+      const auto finds_other = [&](bool if_many) {
+        return std::ranges::any_of(KeysOf(i, ""), [&](const TextPair& key) {
+          return places_.FindsOther(key.first, place->key, pattern, if_many);
+        });
+      };
+      if (!finds_other(true)) continue;
       pattern = WithDigits(place->key);
-      if (!FindsOtherPlace(i, place->key, pattern, false)) continue;
+      if (!finds_other(false)) continue;
       std::erase_if(candidates_[i], [](const auto& one) { return one.by == By::kPlace; });
     }
-  }
-
-  /// Returns whether the pattern of a place matches the DEVPATH of a device at another one, because
-  /// * matches a / as well. Compares a limited number of devices; `if_many` if there are more.
-  bool FindsOtherPlace(std::size_t device, const std::string& place, const std::string& pattern,
-                       bool if_many) const {
-    constexpr std::ptrdiff_t kMaxCompared = 200;
-    const auto compiled = CompileAlternatives(pattern);
-    if (!compiled) return true;
-    for (const TextPair& start : KeysOf(device, place.substr(0, place.find_first_of("*[\\")))) {
-      auto one = std::ranges::lower_bound(places_, start, {}, &FoundPlace::devpath);
-      for (std::ptrdiff_t compared = 0; one != places_.end(); ++one, ++compared) {
-        const auto& [of, devpath] = one->devpath;
-        if (of != start.first || !devpath.starts_with(start.second)) break;
-        if (compared == kMaxCompared) return if_many;
-        if (one->key != place && MatchesAny(*compiled, devpath)) return true;
-      }
-    }
-    return false;
   }
 
   /// Returns what all candidates of a device compare.
@@ -299,14 +275,13 @@ class Identifier {
     if (!device.console.empty()) {
       base.udev.properties.emplace_back("DEVNAME", "/dev/dri/renderD*");
     }
-    if (device.kind->subsystem != "block") return base;
+    if (!IsBlock(device)) return base;
     const std::string type = PropertyOf(device, "DEVTYPE");
     if (!type.empty()) base.udev.properties.emplace_back("DEVTYPE", type);
     // The boot areas of an eMMC have the serial number of its disk, and a name that stays.
-    constexpr std::string_view kMmc = "mmcblk";
     const std::string& name = device.parts.front().self().name;
-    if (name.starts_with(kMmc)) {
-      const auto end = std::min(name.find_first_not_of("0123456789", kMmc.size()), name.size());
+    const auto end = std::min(name.find_first_not_of("0123456789", 6), name.size());
+    if (name.starts_with("mmcblk")) {
       base.udev.properties.emplace_back(
           "DEVNAME", "/dev/mmcblk{[0-9],[0-9][0-9]}" + EscapedForGlob(name.substr(end)));
     }
@@ -317,7 +292,7 @@ class Identifier {
     const KindTraits& traits = device.kind->traits;
     const DeviceAncestry& part = device.parts.front();
     std::vector<MatchCandidate> found;
-    const bool is_block = device.kind->subsystem == "block";
+    const bool is_block = IsBlock(device);
     const SysfsDevice* usb = is_block ? nullptr : part.UsbDevice();
     if (is_block) {
       // Not by USB port or PCI address: other drives can be below them.
@@ -329,8 +304,8 @@ class Identifier {
       if (IdOf(*usb) != kAnyId) AddUsb(device, base, *usb, found);
     } else if (const SysfsDevice* pci = part.PciDevice()) {
       NewMatch match = base;
-      match.pci = IdOf(*pci);
-      if (match.pci != kAnyId) AddType(match, match.pci, found);
+      if (IdOf(*pci) != kAnyId) match.pci = IdOf(*pci);
+      if (!match.pci.empty()) AddType(match, match.pci, found);
       match.pci_address = EscapedForGlob(pci->name);
       found.push_back(
           {std::move(match), "pci " + pci->name, "by its PCI address", "{pci_address}"});
@@ -354,9 +329,8 @@ class Identifier {
 
   void AddType(const NewMatch& match, const std::string& type,
                std::vector<MatchCandidate>& found) const {
-    if (!is_shortest_) return;
-    found.push_back(
-        {match, "type " + type, "by its type, which no other device here has", "", By::kType});
+    constexpr const char* kWhy = "by its type, which no other device here has";
+    if (is_shortest_) found.push_back({match, "type " + type, kWhy, "", By::kType});
   }
 
   /// Adds a candidate that compares the name: by itself if the kernel does not count such devices.
@@ -372,8 +346,6 @@ class Identifier {
     if (!paths.empty()) {
       match = {.paths = paths, .together = paths.size() > 1};
       if (match.together) match.id = device.kind->resource;
-    } else if (self.subsystem == "net") {
-      match.udev.properties.emplace_back("INTERFACE", EscapedForGlob(self.name));
     } else {
       match.udev.properties.emplace_back("DEVPATH",
                                          EscapedForGlob(DevpathOf(device.parts.front())));
@@ -435,6 +407,7 @@ class Identifier {
   /// Adds an attribute that distinguishes the device from the others with the key of its candidate.
   /// Returns false if there is none.
   bool AddAttribute(std::size_t device, MatchCandidate& candidate) {
+    if (candidate.by == By::kType || candidate.by == By::kName) return false;
     const TextPair key = KeyIn(device, candidate.key);
     auto known = attributes_.find(key);
     if (known == attributes_.end()) {
@@ -484,8 +457,8 @@ class Identifier {
   const Sysfs& sysfs_;
   std::map<TextPair, int> serials_;  ///< how many USB devices have an ID and serial number
   std::vector<std::string> groups_;  ///< what all candidates of a device compare
-  std::vector<std::vector<MatchCandidate>> candidates_;    ///< of each device; never empty
-  std::vector<FoundPlace> places_;                         ///< sorted
+  std::vector<std::vector<MatchCandidate>> candidates_;  ///< of each device; never empty
+  DevicesAtPlaces places_;
   std::map<TextPair, std::vector<std::size_t>> with_key_;  ///< devices, by subsystem and key
   std::map<TextPair, std::string_view> attributes_;  ///< that distinguish these devices, or ""
 };
@@ -493,11 +466,12 @@ class Identifier {
 }  // namespace
 
 std::vector<std::optional<Identity>> Identify(const std::vector<HostDevice>& devices,
-                                              const IdentityRequest& request,
-                                              DeviceAncestries& ancestries, const Sysfs& sysfs) {
-  Identifier identifier(devices, request.is_shortest, ancestries, sysfs);
+                                              const std::vector<std::size_t>& indexes,
+                                              bool is_shortest, DeviceAncestries& ancestries,
+                                              const Sysfs& sysfs) {
+  Identifier identifier(devices, is_shortest, ancestries, sysfs);
   std::vector<std::optional<Identity>> identities;
-  for (const std::size_t i : request.devices) identities.push_back(identifier.IdentityOf(i));
+  for (const std::size_t i : indexes) identities.push_back(identifier.IdentityOf(i));
   return identities;
 }
 

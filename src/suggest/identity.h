@@ -24,24 +24,19 @@ struct Identity {
   std::string why;  ///< "by its serial number"; "" if it finds other devices, too
 };
 
-/// The scope of Identify.
-struct IdentityRequest {
-  std::vector<std::size_t> devices;  ///< indexes
-  bool is_shortest = false;          ///< selects by type if no other device has it, or by name
-};
-
-/// Returns for each of these devices a match that finds this device and no other one. A match
-/// compares what stays over restarts and when devices are found in another order: the serial number
-/// of a USB device that no other one has, its port, the PCI address, the serial number of a disk,
-/// ID_PATH of udev, or the place in sysfs without the numbers that the kernel gives. The same holds
-/// for its device ID.
+/// Returns for each of the devices with these indexes a match that finds this device and no other
+/// one. A match compares what stays over restarts and when devices are found in another order: the
+/// serial number of a USB device that no other one has, its port, the PCI address, the serial
+/// number of a disk, ID_PATH of udev, or the place in sysfs without the numbers that the kernel
+/// gives. The same holds for its device ID.
 ///
 /// Of devices that are equal in all of this, the first has a match for all, which is a comment, and
-/// the others have none. With `is_shortest`, they are matched by name, and all matches have those
-/// that can replace them as alternatives. `ancestries` and `sysfs` are those of the parts. May
-/// block.
+/// the others have none. With `is_shortest`, a match compares only the type if no other device has
+/// it, and the name of a device that equals others; and it has those that can replace it as
+/// alternatives. `ancestries` and `sysfs` are those of the parts. May block.
 std::vector<std::optional<Identity>> Identify(const std::vector<HostDevice>& devices,
-                                              const IdentityRequest& request,
-                                              DeviceAncestries& ancestries, const Sysfs& sysfs);
+                                              const std::vector<std::size_t>& indexes,
+                                              bool is_shortest, DeviceAncestries& ancestries,
+                                              const Sysfs& sysfs);
 
 }  // namespace patchbay

@@ -9,47 +9,44 @@
 namespace patchbay {
 namespace {
 
+constexpr KindTraits kWhole{.is_whole = true};
+constexpr KindTraits kHasHardware{// the kernel has ports without, of the type 0
+                                  .attribute = "type",
+                                  .value = "[1-9]*",
+                                  .is_attribute_compared = true};
+constexpr KindTraits kOptical{
+    .is_whole = true, .attribute = "type", .value = "5", .is_attribute_compared = true};
+constexpr KindTraits kNpu{.is_whole = true,
+                          .driver = "{amdxdna,intel_vpu,ivpu,qaic,RKNPU,rknpu,rocket}"};
+constexpr KindTraits kCoralUsb{.ids = "{18d1:9302,1a6e:089a}", .changes_id = true};
+constexpr KindTraits kCodec{
+    .is_whole = true,
+    .driver =
+        "{bcm2835-codec*,cedrus*,coda*,hantro*,imx-vpu*,meson-*,mtk-vcodec*,rkvdec*,"
+        "rockchip-rga,s5p-mfc,venus*,wave5*}"};
+constexpr KindTraits kRadio{
+    .ids =
+        "{0403:601f,0456:b673,0bda:2832,0bda:2838,1d50:604b,1d50:6089,1d50:60a1,1d50:6108,"
+        "2500:0002,2500:0020,2500:0022,2cf0:5246,2cf0:5250}"};
+constexpr KindTraits kVfio{.driver = "{*_vfio_pci,vfio-pci}", .also = "/dev/vfio/vfio"};
+
 /// The first kind that recognizes a device applies.
 constexpr DeviceKind kKinds[] = {
     {"serial", "USB serial adapter", "tty", "tty{USB,ACM}[0-9]*"},
-    // The kernel has ports without hardware, of the type 0.
-    {"uart",
-     "serial port",
-     "tty",
-     "tty{S,AMA,mxc,PS,THS,SC,LP,O,MXUPCI}[0-9]*",
-     {.attribute = "type", .value = "[1-9]*", .is_attribute_compared = true}},
-    {"video-codec",
-     "video codec",
-     "video4linux",
-     "video[0-9]*",
-     {.is_whole = true,
-      .driver = "{bcm2835-codec*,cedrus*,coda*,hantro*,imx-vpu*,meson-*,mtk-vcodec*,rkvdec*,"
-                "rockchip-rga,s5p-mfc,venus*,wave5*}"}},
-    {"camera", "camera or other video source", "video4linux", "*", {.is_whole = true}},
-    {"sound", "sound card", "sound", "*C[0-9]*", {.is_whole = true}},
-    {"npu",
-     "NPU",
-     "{accel,drm}",
-     "{accel,card,renderD}[0-9]*",
-     {.is_whole = true, .driver = "{amdxdna,intel_vpu,ivpu,qaic,RKNPU,rknpu,rocket}"}},
+    {"uart", "serial port", "tty", "tty{S,AMA,mxc,PS,THS,SC,LP,O,MXUPCI}[0-9]*", kHasHardware},
+    {"video-codec", "video codec", "video4linux", "video[0-9]*", kCodec},
+    {"camera", "camera or other video source", "video4linux", "*", kWhole},
+    {"sound", "sound card", "sound", "*C[0-9]*", kWhole},
+    {"npu", "NPU", "{accel,drm}", "{accel,card,renderD}[0-9]*", kNpu},
     {"npu", "accelerator", "accel", "accel[0-9]*"},
-    {"gpu", "GPU", "drm", "{card,renderD}[0-9]*", {.is_whole = true}},
+    {"gpu", "GPU", "drm", "{card,renderD}[0-9]*", kWhole},
     {"coral", "Coral accelerator", "apex", "apex_[0-9]*"},
-    {"coral",
-     "Coral accelerator",
-     "usb",
-     "*",
-     {.ids = "{18d1:9302,1a6e:089a}", .changes_id = true}},
-    {"sdr",
-     "software-defined radio",
-     "usb",
-     "*",
-     {.ids = "{0403:601f,0456:b673,0bda:2832,0bda:2838,1d50:604b,1d50:6089,1d50:60a1,1d50:6108,"
-             "2500:0002,2500:0020,2500:0022,2cf0:5246,2cf0:5250}"}},
-    {"dvb", "DVB adapter", "dvb", "*", {.is_whole = true}},
+    {"coral", "Coral accelerator", "usb", "*", kCoralUsb},
+    {"sdr", "software-defined radio", "usb", "*", kRadio},
+    {"dvb", "DVB adapter", "dvb", "*", kWhole},
     {"cec", "HDMI-CEC adapter", "cec", "cec[0-9]*"},
-    {"fpga", "FPGA", "{fpga,qdma,xdma,xrt_user}", "*", {.is_whole = true}},
-    {"fpga", "FPGA", "platform", "dfl-{fme,port}.[0-9]*", {.is_whole = true}},
+    {"fpga", "FPGA", "{fpga,qdma,xdma,xrt_user}", "*", kWhole},
+    {"fpga", "FPGA", "platform", "dfl-{fme,port}.[0-9]*", kWhole},
     {"rdma",
      "RDMA device",
      "infiniband_verbs",
@@ -57,33 +54,24 @@ constexpr DeviceKind kKinds[] = {
      {.also = "/dev/infiniband/rdma_cm"}},
     {"nic", "network interface", "net", "*", {.attribute = "type", .value = "1"}},
     {"can", "CAN interface", "net", "*", {.attribute = "type", .value = "280"}},
-    {"vfio",
-     "PCI function for virtual machines",
-     "pci",
-     "*",
-     {.driver = "{*_vfio_pci,vfio-pci}", .also = "/dev/vfio/vfio"}},
+    {"vfio", "PCI function for virtual machines", "pci", "*", kVfio},
     {"tpm", "TPM", "tpmrm", "tpmrm[0-9]*"},
     {"gpio", "GPIO controller", "gpio", "gpiochip[0-9]*"},
     {"i2c", "I2C bus", "i2c-dev", "i2c-[0-9]*"},
     {"spi", "SPI device", "spidev", "spidev[0-9]*"},
     {"printer", "USB printer", "usbmisc", "lp[0-9]*"},
     {"modem", "control port of a modem", "{usbmisc,wwan}", "{cdc-wdm,wwan}[0-9]*"},
-    {"optical",
-     "optical drive",
-     "{block,scsi_generic}",
-     "{sg,sr}[0-9]*",
-     {.is_whole = true, .attribute = "type", .value = "5", .is_attribute_compared = true}},
+    {"optical", "optical drive", "{block,scsi_generic}", "{sg,sr}[0-9]*", kOptical},
     {"hid", "HID device", "hidraw", "hidraw[0-9]*"},
-    {"input", "input device", "input", "{event,js,mouse}[0-9]*", {.is_whole = true}},
+    {"input", "input device", "input", "{event,js,mouse}[0-9]*", kWhole},
     {"disk", "disk", "block",
      "{hd[a-z],mmcblk[0-9],mmcblk[0-9][0-9],nvme[0-9]*,sd[a-z]*,vd[a-z]*,xvd[a-z]*}"},
 };
 
 constexpr std::string_view kIsConsole = "it is the console of this machine";
-constexpr std::string_view kCanErase = "a container can erase it";
 constexpr std::string_view kIsTypedOn = "a container sees everything that is typed on it";
 
-/// Devices of a resource that are dangerous, all or those with an attribute.
+/// Devices of resources, a pattern with braces, that are dangerous, all or those with an attribute.
 struct Danger {
   std::string_view resource, why;
   std::string_view attribute = "", value = "";
@@ -95,39 +83,31 @@ constexpr Danger kDangers[] = {
     {"hid", kIsTypedOn, "bInterfaceProtocol", "1"},
     {"hid", kIsTypedOn, "bInterfaceProtocol", "01"},
     {"input", kIsTypedOn},
-    {"disk", kCanErase},
-    {"block", kCanErase},
-    {"bsg", kCanErase},
-    {"mtd", kCanErase},
-    {"nvme", kCanErase},
-    {"nvme-generic", kCanErase},
-    {"scsi-generic", kCanErase},
+    {"{block,bsg,disk,mtd,nvme,nvme-generic,scsi-generic}", "a container can erase it"},
     {"watchdog", "a container can restart this machine with it"},
 };
 
-constexpr SharedKind kSharedNodes[] = {
-    {"kvm", "virtual machines with hardware acceleration", "/dev/kvm"},
-    {"fuse", "file systems in user space", "/dev/fuse"},
-    {"tun", "tunnels and VPNs", "/dev/net/tun"},
-    {"vhost", "fast networks of virtual machines", "/dev/vhost-{net,vsock}"},
-    {"vchiq", "the video core of a Raspberry Pi", "/dev/{vchiq,vcsm-cma}"},
-    {"rockchip-media", "the video codecs of Rockchip", "/dev/{mpp_service,rga,dma_heap/*}"},
-    {"mem", "the memory of this machine", "/dev/mem", "a container can read and change all of it"},
-};
-
-const NumberedKind kNumberedNodes[] = {
+const NodeKind kNodes[] = {
+    {"kvm", "For virtual machines with hardware acceleration.", "/dev/kvm"},
+    {"fuse", "For file systems in user space.", "/dev/fuse"},
+    {"tun", "For tunnels and VPNs.", "/dev/net/tun"},
+    {"vhost", "For fast networks of virtual machines.", "/dev/vhost-{net,vsock}"},
+    {"vchiq", "For the video core of a Raspberry Pi.", "/dev/{vchiq,vcsm-cma}"},
+    {"rockchip-media", "For the video codecs of Rockchip.", "/dev/{mpp_service,rga,dma_heap/*}"},
+    {"mem", "For the memory of this machine.", "/dev/mem",
+     "a container can read and change all of it"},
     {"nvidia",
-     "NVIDIA GPUs",
+     "NVIDIA GPU",
      "/dev/nvidia[0-9]*",
-     R"(/dev/nvidia(?P<gpu>\d+))",
-     "gpu{gpu}",
      "",
+     R"(/dev/nvidia(?P<gpu>\d+))",
+     "gpu",
      {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"},
      {"NVIDIA_VISIBLE_DEVICES", "{gpu}"}},
-    {"fpga", "FPGAs", "/dev/xdma[0-9]*", R"(/dev/xdma(?P<card>\d+)_.*)", "xdma{card}", "card"},
-    {"fpga", "FPGAs", "/dev/dfl-fme.[0-9]*", R"(/dev/dfl-fme\.(?P<card>\d+))", "dfl-fme.{card}"},
-    {"fpga", "FPGAs", "/dev/dfl-port.[0-9]*", R"(/dev/dfl-port\.(?P<card>\d+))", "dfl-port.{card}"},
-    {"fpga", "FPGAs", "/dev/fpga[0-9]*", R"(/dev/fpga(?P<card>\d+))", "fpga{card}"},
+    {"fpga", "FPGA", "/dev/xdma[0-9]*", "", R"(/dev/xdma(?P<xdma>\d+)_.*)", "xdma"},
+    {"fpga", "FPGA", "/dev/dfl-fme.[0-9]*", "", R"(/dev/dfl-fme\.(?P<fme>\d+))", "fme"},
+    {"fpga", "FPGA", "/dev/dfl-port.[0-9]*", "", R"(/dev/dfl-port\.(?P<port>\d+))", "port"},
+    {"fpga", "FPGA", "/dev/fpga[0-9]*", "", R"(/dev/fpga(?P<fpga>\d+))", "fpga"},
 };
 
 /// The patterns of a kind, compiled once.
@@ -190,7 +170,7 @@ const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestr
 std::string_view DangerOf(const DeviceKind& kind, const DeviceAncestry& device,
                           const Sysfs& sysfs) {
   for (const Danger& danger : kDangers) {
-    if (danger.resource != kind.resource) continue;
+    if (!MatchesAny(Compiled(danger.resource), std::string(kind.resource))) continue;
     if (danger.value.empty() ||
         HasAttribute(device, danger.attribute, Compiled(danger.value), sysfs)) {
       return danger.why;
@@ -208,8 +188,6 @@ bool IsVirtualMedium(const DeviceKind& kind, const DeviceAncestry& device, const
       [&](const char* name) { return HasAttribute(device, name, makers, sysfs); });
 }
 
-std::span<const SharedKind> SharedNodeKinds() { return kSharedNodes; }
-
-std::span<const NumberedKind> NumberedNodeKinds() { return kNumberedNodes; }
+std::span<const NodeKind> NodeKinds() { return kNodes; }
 
 }  // namespace patchbay

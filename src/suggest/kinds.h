@@ -47,23 +47,18 @@ std::string_view DangerOf(const DeviceKind& kind, const DeviceAncestry& device, 
 /// Returns whether a device is for the virtual media of a BMC or hypervisor, which are temporary.
 bool IsVirtualMedium(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs);
 
-/// Nodes with names that stay, which containers can share.
-struct SharedKind {
+/// Nodes that are found by name: those that containers can share, and cards that are not in sysfs,
+/// so that only numbers distinguish them.
+struct NodeKind {
   std::string_view resource, what;
-  std::string_view paths;  ///< a glob with braces; all that exist are one device
+  std::string_view paths;  ///< a glob with braces; all that exist and are shared are one device
   std::string_view danger = "";
-};
-std::span<const SharedKind> SharedNodeKinds();
-
-/// Cards whose nodes are not in sysfs, so that only their numbers distinguish them.
-struct NumberedKind {
-  std::string_view resource, what;
-  std::string_view paths;  ///< a glob
-  std::string_view regex;  ///< with one group of digits
-  std::string_view id, group_by = "";
-  std::vector<std::string_view> also = {};  ///< nodes that all cards share
+  /// Of a card: a regex with one group of digits, in which the ID is the same for all its nodes;
+  /// the variable with this ID; nodes that all cards share.
+  std::string_view regex = "", id = "";
+  std::vector<std::string_view> also = {};
   std::pair<std::string_view, std::string_view> env = {};
 };
-std::span<const NumberedKind> NumberedNodeKinds();
+std::span<const NodeKind> NodeKinds();
 
 }  // namespace patchbay

@@ -6,19 +6,12 @@
 #include "suggest/suggest.h"
 
 namespace patchbay {
-namespace {
-
-std::string Devices(std::size_t count) {
-  return Format("{} device{}", count, count == 1 ? "" : "s");
-}
-
-}  // namespace
-
 std::string SuggestionsToml(const Suggestions& suggestions) {
   if (suggestions.list.empty() && suggestions.served.empty()) return "";
   NewFile file{.notes = suggestions.notes};
   for (const auto& [resource, count] : suggestions.served) {
-    file.notes.push_back(Format("already served by {}: {}", resource, Devices(count)));
+    const std::string_view plural = count == 1 ? "" : "s";
+    file.notes.push_back(Format("already served by {}: {} device{}", resource, count, plural));
   }
   bool is_all_comment = true;
   for (const Suggestion& one : suggestions.list) {
@@ -42,17 +35,6 @@ std::string SuggestionsToml(const Suggestions& suggestions) {
               "reasons, and remove the # of what pods may get.");
   }
   return WriteToml(file);
-}
-
-std::string SuggestionsHelm(const Suggestions& suggestions) {
-  const std::string toml = SuggestionsToml(suggestions);
-  std::string values = toml.empty() ? "" : "config: |\n";
-  for (std::size_t start = 0; start < toml.size();) {
-    const std::size_t end = toml.find('\n', start) + 1;
-    values += (end == start + 1 ? "" : "  ") + toml.substr(start, end - start);
-    start = end;
-  }
-  return values;
 }
 
 nlohmann::ordered_json SuggestionsJson(const Suggestions& suggestions) {

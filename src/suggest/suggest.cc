@@ -12,21 +12,18 @@
 #include "base/ascii.h"
 #include "base/format.h"
 #include "base/path.h"
-#include "discovery/block_devices.h"
 #include "discovery/default_routes.h"
 #include "discovery/disk_use.h"
 #include "discovery/named_devices.h"
 #include "model/glob.h"
 #include "suggest/identity.h"
 #include "suggest/kinds.h"
-#include "suggest/place.h"
 
 namespace patchbay {
 namespace {
 
 constexpr std::string_view kDomain = "example.com/";
-constexpr std::size_t kMaxMatches = 100;  ///< of a resource; limits the text, not the time
-constexpr std::size_t kMaxNodes = 100;    ///< in the list of a device
+constexpr std::size_t kMaxListed = 100;  ///< matches of a resource, nodes of a device
 constexpr int kSharedReplicas = 20;
 
 /// Returns a text that only the parts of one device of a kind have in common: the directory in
@@ -57,36 +54,11 @@ bool IsUsable(const DeviceAncestry& device) {
   return has_bus && type != "wlan";
 }
 
-/// Returns the paths that match an alternative of a glob, and in `existing` these alternatives, in
-/// which only the last component can have wildcards.
-std::vector<std::string> NodesAt(const HostRoot& host, std::string_view glob,
-                                 std::vector<std::string>* existing = nullptr) {
-  std::vector<std::string> nodes;
-  const Glob compiled = Glob::Compile(glob).value();
-  for (const Glob::Components& path : compiled.alternatives()) {
-    std::string directory;
-    for (std::size_t i = 0; i + 1 < path.size(); ++i) directory += "/" + path[i].name.text();
-    const NamePattern& name = path.back().name;
-    const auto found = host.List(directory, [&](const auto& entry) { return name.Matches(entry); });
-    if (!found || found->empty()) continue;
-    if (existing != nullptr) existing->push_back(directory + "/" + name.text());
-    for (const HostEntry& entry : *found) nodes.push_back(directory + "/" + entry.name);
-  }
-  std::ranges::sort(nodes);
-  return nodes;
-}
-
 /// Returns a text as a part of the name of a resource.
 std::string NameFrom(std::string_view text) {
   std::string name;
-  for (const char c : text) {
-    if (IsAlnum(c)) {
-      name.push_back(ToLower(c));
-    } else if (!name.empty() && name.back() != '-') {
-      name.push_back('-');
-    }
-  }
-  name.resize(std::min(name.find_last_not_of('-') + 1, std::size_t{40}));
+  for (const char c : text.substr(0, 40)) name.push_back(IsAlnum(c) ? ToLower(c) : '-');
+  name.erase(name.find_last_not_of('-') + 1).erase(0, name.find_first_not_of('-'));
   return name.empty() ? "device" : name;
 }
 
@@ -107,45 +79,27 @@ Suggestion SuggestionOf(std::string_view kind, NewMatch match, std::string ident
 
 class Suggester {
  public:
-  Suggester(const HostRoot& host, const SuggestRequest& request)
-      : request_(request),
-        host_(host),
-        sysfs_(host),
-        ancestries_(sysfs_),
-        routes_(host),
-        uses_(sysfs_) {}
+  Suggester(const HostRoot& host, const SuggestRequest& request) : request_(request), host_(host) {}
 
   Suggestions Run() {
     FindKnown();
-    std::vector<std::size_t> listed;
-    if (request_.devices.empty()) {
-      result_.notes.front().insert(0, "The devices of this host. ");
-      listed = DevicesToOffer();
-    } else {
-      for (const std::string& word : request_.devices) Ask(word);
-      listed.assign(asked_.begin(), asked_.end());
-    }
-    const auto identities =
-        Identify(devices_, {listed, !request_.devices.empty()}, ancestries_, sysfs_);
-    std::vector<Suggestion> shared = std::exchange(result_.list, {});
+    const bool is_shortest = !request_.devices.empty();
+    for (const std::string& word : request_.devices) Ask(word);
+    std::vector<std::size_t> listed(asked_.begin(), asked_.end());
+    if (!is_shortest) listed = DevicesToOffer();
+    const auto identities = Identify(devices_, listed, is_shortest, ancestries_, sysfs_);
+    const std::vector<Suggestion> nodes = std::exchange(result_.list, {});
     for (std::size_t i = 0; i < listed.size(); ++i) {
       if (identities[i]) AddDevice(devices_[listed[i]], *identities[i]);
     }
-    for (Suggestion& one : shared) result_.list.push_back(std::move(one));
-    if (request_.devices.empty()) {
-      for (const SharedKind& kind : SharedNodeKinds()) AddShared(kind, "");
-      for (const NumberedKind& kind : NumberedNodeKinds()) AddNumbered(kind, "");
-    }
+    result_.list.insert(result_.list.end(), nodes.begin(), nodes.end());
+    if (is_shortest) return std::move(result_);
+    result_.notes.front().insert(0, "The devices of this host. ");
+    for (const NodeKind& kind : NodeKinds()) AddNodes(kind, "");
     return std::move(result_);
   }
 
  private:
-  /// A kind for a subsystem that the table does not have, with its texts.
-  struct GenericKind {
-    std::string resource, what, subsystem;
-    DeviceKind kind = {};
-  };
-
   std::size_t Add(HostDevice device) {
     for (const auto* parts : {&device.parts, &device.console}) {
       for (const DeviceAncestry& part : *parts) index_[part.self().path] = devices_.size();
@@ -192,45 +146,22 @@ class Suggester {
     gpu.parts.erase(cards, gpu.parts.end());
   }
 
-  std::string ResourceWith(const NodeKey& key) const {
+  /// Returns the resource that serves a node, or a device without one by its path; "" if none does.
+  std::string ServedBy(const std::string& path, const std::optional<DeviceNumber>& number) const {
+    NodeKey key{0, path};
+    if (number) key = KeyOf({path, path, number->type, number->major, number->minor});
     const auto found = request_.served.find(key);
     return found == request_.served.end() ? "" : found->second;
   }
 
-  std::string ResourceWith(const std::string& node) const {
-    const auto file = host_.Resolve(node);
-    if (!file) return "";
-    return ResourceWith(KeyOf({node, file->path, file->type, file->major, file->minor}));
-  }
-
-  std::string ResourceWith(const HostDevice& device) const {
+  std::string ServedBy(const HostDevice& device) const {
+    std::string resource;
     for (const DeviceAncestry& part : device.parts) {
       const SysfsDevice& self = part.self();
-      NodeKey key{0, self.subsystem == "net" ? "/sys/class/net/" + self.name : self.path};
-      if (self.number) {
-        key = KeyOf({"", "", self.number->type, self.number->major, self.number->minor});
-      }
-      if (std::string resource = ResourceWith(key); !resource.empty()) return resource;
+      const std::string path = self.subsystem == "net" ? "/sys/class/net/" + self.name : self.path;
+      if (resource.empty()) resource = ServedBy(path, self.number);
     }
-    return "";
-  }
-
-  /// Returns why the host needs a block device, or may need it; "" if it does not.
-  std::string UseOf(const SysfsDevice& block) {
-    if (block.subsystem != "block") return "";
-    if (!block.number) return "the host may use it";
-    const auto use = uses_.Of(
-        {block.node, block.node, block.number->type, block.number->major, block.number->minor});
-    if (!use) return "the host may use it";
-    if (!use->empty()) return *use;
-    std::vector<SysfsDevice> areas =
-        PartitionsOf(sysfs_, block).value_or(std::vector<SysfsDevice>());
-    areas.push_back(block);
-    const bool is_member = std::ranges::any_of(areas, [](const SysfsDevice& area) {
-      const auto type = area.properties.find("ID_FS_TYPE");
-      return type != area.properties.end() && type->second.ends_with("_member");
-    });
-    return is_member ? "it has a part of an array or a volume" : "";
+    return resource;
   }
 
   std::vector<std::size_t> DevicesToOffer() {
@@ -239,14 +170,14 @@ class Suggester {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       const DeviceKind& kind = *devices_[i].kind;
       const DeviceAncestry& part = devices_[i].parts.front();
-      const std::string resource = ResourceWith(devices_[i]);
+      const std::string resource = ServedBy(devices_[i]);
       if (!request_.lists_served && !resource.empty()) {
         ++result_.served[resource];
       } else if (IsVirtualMedium(kind, part, sysfs_)) {
         continue;
-      } else if (kind.resource == "disk" && !UseOf(part.self()).empty()) {
+      } else if (kind.resource == "disk" && !uses_.RiskOf(part.self()).empty()) {
         ++result_.used_disks;
-      } else if (++counts[kind.resource] > kMaxMatches) {
+      } else if (++counts[kind.resource] > kMaxListed) {
         ++result_.left_out[std::string(kind.resource)];
       } else {
         offered.push_back(i);
@@ -264,13 +195,13 @@ class Suggester {
     }
     if (self.properties.contains("INTERFACE")) made.entry.env = {{"INTERFACES", "{INTERFACE}"}};
     for (const DeviceAncestry& part : device.parts) {
-      if (made.devices.size() == kMaxNodes) break;
+      if (made.devices.size() == kMaxListed) break;
       made.devices.push_back(part.self().node.empty() ? part.self().name : part.self().node);
     }
-    made.served_by = ResourceWith(device);
+    made.served_by = ServedBy(device);
     if (kind.resource == "nic") {
       made.danger = routes_.DangerOf(self);
-    } else if (made.danger = UseOf(self); made.danger.empty() && device.console.empty()) {
+    } else if (made.danger = uses_.RiskOf(self); made.danger.empty() && device.console.empty()) {
       made.danger = DangerOf(kind, device.parts.front(), sysfs_);
     }
     if (!device.console.empty()) {
@@ -295,60 +226,68 @@ class Suggester {
     result_.list.push_back(std::move(made));
   }
 
-  /// Adds the nodes of a kind that exist, or the one that is asked for.
-  void AddShared(const SharedKind& kind, const std::string& asked) {
+  /// Adds the nodes of a kind that exist, or only what is asked for: a node, or the card with it.
+  void AddNodes(const NodeKind& kind, const std::string& asked) {
+    const bool is_card = !kind.regex.empty();
+    const Glob glob = Glob::Compile(kind.paths).value();
+    std::vector<std::string> nodes;
     NewMatch match;
-    std::vector<std::string> nodes = NodesAt(host_, kind.paths, &match.paths);
-    if (!asked.empty()) nodes = match.paths = {asked};
-    if (nodes.empty()) return;
-    match.notes = {Format("For {}.", kind.what)};
-    match.together = match.paths.size() > 1 || match.paths.front().ends_with('*');
-    if (match.together) match.id = kind.resource;
-    Suggestion made = SuggestionOf(kind.resource, std::move(match), "by its name, which stays");
-    made.entry.replicas = kSharedReplicas;
-    made.danger = kind.danger;
-    AddNodes(std::move(made), std::move(nodes));
-  }
-
-  /// Adds the cards of a kind that are not in sysfs, or the one with the node that is asked for.
-  void AddNumbered(const NumberedKind& kind, const std::string& asked) {
-    std::vector<std::string> nodes = NodesAt(host_, kind.paths);
-    std::erase_if(nodes, [&](const std::string& node) {
-      const auto file = host_.Resolve(node);
-      return !file || sysfs_.OfNode(file->type, file->major, file->minor);
-    });
-    NewMatch all{.regex = std::string(kind.regex),
-                 .group_by = std::string(kind.group_by),
-                 .id = std::string(kind.id)};
-    NewMatch match = all;
-    if (const std::string number = NumberIn(asked); !asked.empty()) {
-      const auto is_other = [&](const auto& node) { return NumberIn(node) != number; };
-      match.regex.replace(match.regex.find("\\d+"), 3, number);
-      all.notes = {"Or all of its type."};
-      if (std::erase_if(nodes, is_other) > 0) match.alternatives = {all};
+    for (const Glob::Components& path : glob.alternatives()) {
+      std::string directory;
+      for (std::size_t i = 0; i + 1 < path.size(); ++i) directory += "/" + path[i].name.text();
+      const NamePattern& name = path.back().name;
+      const auto found =
+          host_.List(directory, [&](const auto& entry) { return name.Matches(entry); });
+      if (!found || found->empty()) continue;
+      match.paths.push_back(directory + "/" + name.text());
+      for (const HostEntry& entry : *found) {
+        const bool is_in_sysfs = sysfs_.OfNode(entry.type, entry.major, entry.minor).has_value();
+        if (!is_card || !is_in_sysfs) nodes.push_back(directory + "/" + entry.name);
+      }
+    }
+    std::ranges::sort(nodes);
+    std::string why = "by its name, which stays";
+    if (is_card) {
+      why = "by its number, which stays while the same cards are in the same slots";
+      match = {.regex = std::string(kind.regex), .id = Format("{0}{{{0}}}", kind.id)};
+      if (kind.regex.ends_with('*')) match.group_by = kind.id;
+      const NewMatch all = match;
+      if (!asked.empty()) match.regex.replace(match.regex.find("\\d+"), 3, NumberIn(asked));
+      const auto is_other = [&](const auto& node) { return NumberIn(node) != NumberIn(asked); };
+      if (!asked.empty() && std::erase_if(nodes, is_other) > 0) match.alternatives = {all};
+      for (NewMatch& other : match.alternatives) other.notes = {"Or all of its type."};
+    } else {
+      if (!asked.empty()) nodes = match.paths = {asked};
+      match.together = match.paths.size() > 1 || (!nodes.empty() && match.paths[0].ends_with('*'));
+      if (match.together) match.id = kind.resource;
     }
     if (nodes.empty()) return;
-    const std::string why = "by number, which stays while the same cards are in the same slots";
-    match.notes = {Format("{} ({})", kind.what, nodes.front()), Format("Matched {}.", why)};
+    const std::string_view more = nodes.size() > 1 ? ", …" : "";
+    const std::string cards = Format("{} ({}{})", kind.what, nodes.front(), more);
+    match.notes = {is_card ? cards : std::string(kind.what)};
+    if (is_card) match.notes.push_back(Format("It is matched {}.", why));
     Suggestion made = SuggestionOf(kind.resource, std::move(match), why);
+    if (!is_card) made.entry.replicas = kSharedReplicas;
     for (const std::string_view also : kind.also) {
-      made.entry.nodes.push_back(
-          {.host_path = std::string(also), .optional = also != kind.also.front()});
+      const bool is_optional = also != kind.also.front();
+      made.entry.nodes.push_back({.host_path = std::string(also), .optional = is_optional});
     }
-    if (!kind.env.first.empty())
-      made.entry.env = {{std::string(kind.env.first), std::string(kind.env.second)}};
-    AddNodes(std::move(made), std::move(nodes));
+    if (!kind.env.first.empty()) made.entry.env.emplace_back(kind.env);
+    made.danger = kind.danger;
+    AddByName(std::move(made), std::move(nodes));
   }
 
-  void AddNodes(Suggestion made, std::vector<std::string> nodes) {
+  void AddByName(Suggestion made, std::vector<std::string> nodes) {
     for (const std::string& node : nodes) {
-      if (made.served_by.empty()) made.served_by = ResourceWith(node);
+      const auto file = host_.Resolve(node);
+      if (!file || !made.served_by.empty()) continue;
+      made.served_by = ServedBy(node, DeviceNumber{file->type, file->major, file->minor});
     }
     if (request_.devices.empty() && !request_.lists_served && !made.served_by.empty()) {
       ++result_.served[made.served_by];
       return;
     }
-    nodes.resize(std::min(nodes.size(), kMaxNodes));
+    nodes.resize(std::min(nodes.size(), kMaxListed));
     made.devices = std::move(nodes);
     Finish(std::move(made));
   }
@@ -357,26 +296,23 @@ class Suggester {
     const WordTarget named = FindNamed(word, request_.directory, ancestries_, sysfs_);
     std::string why_none = named.why_none;
     if (!named.node.empty() && !asked_nodes_.insert(named.node).second) return;
-    const auto matches = [&](const auto& kind) {
-      return !named.node.empty() && Glob::Compile(kind.paths).value().Matches(named.node);
-    };
-    const auto shared = std::ranges::find_if(SharedNodeKinds(), matches);
-    const auto numbered = std::ranges::find_if(NumberedNodeKinds(), matches);
-    if (shared != SharedNodeKinds().end()) {
-      AddShared(*shared, named.node);
+    const auto kind = std::ranges::find_if(NodeKinds(), [&](const NodeKind& one) {
+      return !named.node.empty() && Glob::Compile(one.paths).value().Matches(named.node) &&
+             (one.regex.empty() || named.syspaths.empty());
+    });
+    if (kind != NodeKinds().end()) {
+      AddNodes(*kind, named.node);
     } else if (!named.syspaths.empty()) {
       for (const std::string& path : named.syspaths) {
         why_none = AskDevice(path, named.node.empty());
       }
-    } else if (numbered != NumberedNodeKinds().end()) {
-      AddNumbered(*numbered, named.node);
     } else if (!named.node.empty()) {
       const std::string why =
           "by its name, because /sys does not have it: check it after a restart";
-      NewMatch match{.notes = {Format("device ({})", named.node), Format("It is matched {}.", why)},
-                     .paths = {EscapedForGlob(named.node)}};
-      const std::string kind = NameFrom(TextOfPlace(NameWithoutNumbers(BaseName(named.node))));
-      AddNodes(SuggestionOf(kind, std::move(match), why), {named.node});
+      const NewMatch match{
+          .notes = {Format("device ({})", named.node), Format("It is matched {}.", why)},
+          .paths = {EscapedForGlob(named.node)}};
+      AddByName(SuggestionOf(NameFrom(BaseName(named.node)), match, why), {named.node});
     }
     if (why_none.empty()) return;
     result_.unknown.push_back({word, why_none, SimilarNames(word, ancestries_, sysfs_)});
@@ -416,13 +352,16 @@ class Suggester {
     return "";
   }
 
+  /// Returns a kind for devices of a subsystem that the table does not have.
   const DeviceKind& KindFor(const std::string& subsystem, bool is_whole) {
-    GenericKind& made = generic_kinds_.emplace_back(
-        GenericKind{NameFrom(subsystem), subsystem + " device", EscapedForGlob(subsystem)});
-    made.kind = {made.resource, made.what, made.subsystem, "*"};
-    made.kind.traits.is_whole = is_whole;
-    made.kind.traits.is_generic = true;
-    return made.kind;
+    const auto keep = [&](std::string text) -> std::string_view {
+      return texts_.emplace_back(std::move(text));
+    };
+    return generic_kinds_.emplace_back(DeviceKind{keep(NameFrom(subsystem)),
+                                                  keep(subsystem + " device"),
+                                                  keep(EscapedForGlob(subsystem)),
+                                                  "*",
+                                                  {.is_whole = is_whole, .is_generic = true}});
   }
 
   /// Adds the other devices of a subsystem.
@@ -440,11 +379,12 @@ class Suggester {
 
   const SuggestRequest& request_;
   const HostRoot& host_;
-  const Sysfs sysfs_;
-  DeviceAncestries ancestries_;
-  const DefaultRoutes routes_;
-  DiskUse uses_;
-  std::deque<GenericKind> generic_kinds_;
+  const Sysfs sysfs_{host_};
+  DeviceAncestries ancestries_{sysfs_};
+  const DefaultRoutes routes_{host_};
+  DiskUse uses_{sysfs_};
+  std::deque<DeviceKind> generic_kinds_;
+  std::deque<std::string> texts_;  ///< of generic kinds
   std::vector<HostDevice> devices_;
   std::map<std::string, std::size_t> index_;  ///< of devices, by the syspath of a part
   std::set<std::size_t> asked_;

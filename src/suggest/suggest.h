@@ -55,16 +55,14 @@ struct Suggestions {
 };
 
 /// Returns an entry for each device that the host has and containers use, or for those that the
-/// request names, whose matches are the shortest. Each match finds
-/// one device, also after a restart, see identity.h. Entries of devices that are dangerous or
-/// served are comments, with the reason. Reads /sys, udev's database and tables of /proc; may
-/// block.
+/// request names, whose matches are the shortest. Each match finds one device, also after a restart,
+/// see identity.h. Entries of devices that are dangerous or served are comments, with the reason.
+/// Reads /sys, udev's database and tables of /proc; may block.
 Suggestions Suggest(const HostRoot& host, const SuggestRequest& request = {});
 
-/// Return the suggestions as a file that check accepts, as values of the chart with it, and as an
-/// array of objects. Text of devices is escaped. A file is "" if there is nothing to write.
+/// Return the suggestions as a file that check accepts, "" if there is nothing to write, and as an
+/// array of objects. Text of devices is escaped.
 std::string SuggestionsToml(const Suggestions& suggestions);
-std::string SuggestionsHelm(const Suggestions& suggestions);
 nlohmann::ordered_json SuggestionsJson(const Suggestions& suggestions);
 
 }  // namespace patchbay

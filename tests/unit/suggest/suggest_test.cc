@@ -179,7 +179,7 @@ TEST_F(SuggestionsTest, CardsWithoutSysfsAreMatchedByNumber) {
     tree_.CharDevice("/dev/xdma" + std::to_string(number) + "_user", 240, number);
   }
   EXPECT_THAT(Suggested(), AllOf(HasSubstr(R"(regex = '/dev/nvidia(?P<gpu>\d+)')"),
-                                 HasSubstr(R"(regex = '/dev/xdma(?P<card>\d+)_.*')")));
+                                 HasSubstr(R"(regex = '/dev/xdma(?P<xdma>\d+)_.*')")));
   EXPECT_THAT(WithoutComments(Suggested({"nvidia1"})),
               HasSubstr(R"x(regex = "/dev/nvidia(?P<gpu>1)")x"));
 }

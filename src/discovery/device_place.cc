@@ -1,4 +1,4 @@
-#include "suggest/place.h"
+#include "discovery/device_place.h"
 
 #include <algorithm>
 
@@ -96,6 +96,26 @@ std::string WithDigits(std::string_view pattern) {
     }
   }
   return exact;
+}
+
+void DevicesAtPlaces::Add(const std::string& group, const std::string& devpath, std::string place) {
+  places_.emplace(std::pair(group, devpath), std::move(place));
+}
+
+bool DevicesAtPlaces::FindsOther(const std::string& group, const std::string& place,
+                                 const std::string& pattern, bool if_many) const {
+  constexpr int kMaxCompared = 200;
+  const auto compiled = CompileAlternatives(pattern);
+  if (!compiled) return true;
+  const std::string start = place.substr(0, place.find_first_of("*[\\"));
+  int compared = 0;
+  for (auto one = places_.lower_bound({group, start}); one != places_.end(); ++one) {
+    const auto& [of, devpath] = one->first;
+    if (of != group || !devpath.starts_with(start)) return false;
+    if (++compared > kMaxCompared) return if_many;
+    if (one->second != place && MatchesAny(*compiled, devpath)) return true;
+  }
+  return false;
 }
 
 }  // namespace patchbay

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "discovery/device_ancestry.h"
 
@@ -27,5 +29,20 @@ std::string TextOfPlace(std::string_view pattern);
 /// Returns the pattern of a place with numbers of up to three digits for each *, which matches any
 /// text. A * for a whole name, or behind a letter of a disk, stays. Pure.
 std::string WithDigits(std::string_view pattern);
+
+/// The devices at places, by a group in which they are compared.
+class DevicesAtPlaces {
+ public:
+  void Add(const std::string& group, const std::string& devpath, std::string place);
+
+  /// Returns whether a pattern for a place matches the DEVPATH of a device of the group at another
+  /// one, because * matches a / as well. Compares a limited number of devices, and returns
+  /// `if_many` if there are more.
+  bool FindsOther(const std::string& group, const std::string& place, const std::string& pattern,
+                  bool if_many) const;
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::string> places_;  ///< by group and DEVPATH
+};
 
 }  // namespace patchbay
