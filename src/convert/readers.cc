@@ -22,6 +22,14 @@ bool HasKnownFile(const Container& container) {
   return container.file.path.empty() ? !container.config_maps.empty() : container.file.is_mounted;
 }
 
+/// Returns the name of a document for messages.
+std::string NameOf(const Manifest::Document& document) {
+  const std::string name = Format("`{}`", Truncate(document.key, 100));
+  return document.config_map.empty()
+             ? name
+             : Format("{} in the ConfigMap {}", name, Truncate(document.config_map, 100));
+}
+
 }  // namespace
 
 bool Reads(const Container& container, const Manifest::Document& document) {
@@ -85,11 +93,7 @@ void RemoveUnreadFiles(Manifest& manifest, Findings& findings) {
     std::erase_if(manifest.documents, [&](const Document& document) {
       if (!condition(document)) return false;
       findings.Ignored(document.value.place(),
-                       Format("the plugin does not read `{}`{}; it is not converted",
-                              Truncate(document.key, 100),
-                              document.config_map.empty()
-                                  ? ""
-                                  : " in the ConfigMap " + Truncate(document.config_map, 100)),
+                       Format("the plugin does not read {}; it is not converted", NameOf(document)),
                        Format("it reads {}; pass only this file to convert it anyway",
                               Truncate(Format("{}", fmt::join(read, " and ")), 300)));
       return true;
@@ -115,6 +119,15 @@ void RemoveUnreadFiles(Manifest& manifest, Findings& findings) {
                        Format("the plugin can read {}; all are converted",
                               Truncate(Format("{}", fmt::join(names, ", ")), 200)),
                        "pass only the file that it reads, or a --config that names it");
+    }
+    if (container.runs_program || NamesDevices(container) || !HasKnownFile(container)) continue;
+    for (const Document& document : manifest.documents) {
+      if (document.config_map.empty() || Reads(container, document)) continue;
+      findings.Assumed(
+          document.value.place(),
+          Format("the container in the input does not read {}; it is converted", NameOf(document)),
+          Format("if the container is the plugin, pass {} instead",
+                 Truncate(Format("{}", fmt::join(read, " and ")), 300)));
     }
   }
 }

@@ -296,6 +296,10 @@ TEST(ConfigMapsTest, ConvertsNoConfigMapThatThePluginDoesNotMount) {
       "/c}]\nvolumes: [{name: v, configMap: {name: proxy}}]\n---\n" +
       other);
   EXPECT_THAT(alone.toml, HasSubstr("\"squat.ai/tun\""));
+  EXPECT_THAT(
+      alone.findings,
+      HasSubstr("9:12 warning the container in the input does not read `f` in the ConfigMap "
+                "other; it is converted\n"));
 }
 
 TEST(ConfigMapsTest, AFileIsConvertedForTheDomainOfEachReader) {
