@@ -87,6 +87,12 @@ class Suggester {
     for (const std::string& word : request_.devices) Ask(word);
     std::vector<std::size_t> listed(asked_.begin(), asked_.end());
     if (!is_shortest) listed = DevicesToOffer();
+    std::map<std::string, std::size_t> counts;
+    std::erase_if(listed, [&](std::size_t i) {
+      const std::string kind(devices_[i].kind->resource);
+      if (++counts[kind] > kMaxListed) ++result_.left_out[kind];
+      return counts[kind] > kMaxListed;
+    });
     const auto identities = Identify(devices_, listed, is_shortest, ancestries_, sysfs_);
     const std::vector<Suggestion> nodes = std::exchange(result_.list, {});
     for (std::size_t i = 0; i < listed.size(); ++i) {
@@ -166,7 +172,6 @@ class Suggester {
 
   std::vector<std::size_t> DevicesToOffer() {
     std::vector<std::size_t> offered;
-    std::map<std::string_view, std::size_t> counts;
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       const DeviceKind& kind = *devices_[i].kind;
       const DeviceAncestry& part = devices_[i].parts.front();
@@ -177,8 +182,6 @@ class Suggester {
         continue;
       } else if (kind.resource == "disk" && !uses_.RiskOf(part.self()).empty()) {
         ++result_.used_disks;
-      } else if (++counts[kind.resource] > kMaxListed) {
-        ++result_.left_out[std::string(kind.resource)];
       } else {
         offered.push_back(i);
       }

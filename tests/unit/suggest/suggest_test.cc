@@ -255,6 +255,9 @@ TEST_F(SuggestionsTest, OutputForManyDevicesIsLimited) {
   const std::string suggested = Suggested();
   EXPECT_THAT(suggested, HasSubstr("50 more devices of this kind are left out."));
   EXPECT_LT(suggested.size(), 60'000u);
+  const std::string named = Suggested({"0403:6001"});
+  EXPECT_THAT(named, HasSubstr("50 more devices of this kind are left out."));
+  EXPECT_LT(named.size(), 60'000u);
 }
 
 }  // namespace
