@@ -55,9 +55,9 @@ struct Suggestions {
 };
 
 /// Returns an entry for each device that the host has and containers use, or for those that the
-/// request names, whose matches are the shortest. Each match finds one device, also after a restart,
-/// see identity.h. Entries of devices that are dangerous or served are comments, with the reason.
-/// Reads /sys, udev's database and tables of /proc; may block.
+/// request names, whose matches are the shortest. Each match finds one device, also after a
+/// restart, see identity.h. Entries of devices that are dangerous or served are comments, with the
+/// reason. Reads /sys, udev's database and tables of /proc; may block.
 Suggestions Suggest(const HostRoot& host, const SuggestRequest& request = {});
 
 /// Return the suggestions as a file that check accepts, "" if there is nothing to write, and as an
