@@ -981,7 +981,7 @@ class HostView(PageTest):
     def test_shows_why_a_device_needs_a_decision(self):
         self.robot()
         self.open_view()
-        self.assertIn("console", self.browser.see("[...document.querySelectorAll('#host .warn')].map((e) => e.innerText).join()"))
+        self.assertIn("everything that is typed on it", self.browser.see("[...document.querySelectorAll('#host .warn')].map((e) => e.innerText).join()"))
 
     def test_is_off_without_its_key(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0")))

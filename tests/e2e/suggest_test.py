@@ -75,6 +75,10 @@ class Suggest(golden.OnAnotherHost):
             self.assertEqual(sorted(sorted(names.split(", ")) for names in named),
                              sorted(sorted(d["paths"]) for d in devices if d["paths"]), matches)
 
+    def test_readme_shows_output_of_a_machine(self):
+        shown = re.search(r"```text\n(\[\[resource\]\].*?)…\n```", (SOURCE / "README.md").read_text(), re.S)[1]
+        self.assertIn(shown, (HERE / "suggest/robot.golden").read_text())
+
     def test_finds_exactly_what_it_names(self):
         for host in HOSTS:
             with self.subTest(host=str(host.relative_to(HERE))):
