@@ -67,8 +67,8 @@ int RunSuggest(const Arguments& arguments, Streams streams) {
     return ExitCode::kUsage;  // device_classes.cc has another one
   }
   if (suggestions.used_disks > 0) {
-    streams.err << Format("left out: {} disk{} that the host uses\n", suggestions.used_disks,
-                          suggestions.used_disks == 1 ? "" : "s");
+    streams.err << Format("left out: {} disk{} that the host uses, or with a part of an array\n",
+                          suggestions.used_disks, suggestions.used_disks == 1 ? "" : "s");
   }
   if (arguments.suggest_output == SuggestOutput::kJson) {
     streams.out << ObjectText(SuggestionsJson(suggestions), Output::kJson);

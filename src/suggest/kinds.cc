@@ -10,10 +10,8 @@ namespace patchbay {
 namespace {
 
 constexpr KindTraits kWhole{.is_whole = true};
-constexpr KindTraits kHasHardware{// the kernel has ports without, of the type 0
-                                  .attribute = "type",
-                                  .value = "[1-9]*",
-                                  .is_attribute_compared = true};
+// The kernel has serial ports without hardware, of the type 0.
+constexpr KindTraits kPort{.attribute = "type", .value = "[1-9]*", .is_attribute_compared = true};
 constexpr KindTraits kOptical{
     .is_whole = true, .attribute = "type", .value = "5", .is_attribute_compared = true};
 constexpr KindTraits kNpu{.is_whole = true,
@@ -33,7 +31,7 @@ constexpr KindTraits kVfio{.driver = "{*_vfio_pci,vfio-pci}", .also = "/dev/vfio
 /// The first kind that recognizes a device applies.
 constexpr DeviceKind kKinds[] = {
     {"serial", "USB serial adapter", "tty", "tty{USB,ACM}[0-9]*"},
-    {"uart", "serial port", "tty", "tty{S,AMA,mxc,PS,THS,SC,LP,O,MXUPCI}[0-9]*", kHasHardware},
+    {"uart", "serial port", "tty", "tty{S,AMA,mxc,PS,THS,SC,LP,O,MXUPCI}[0-9]*", kPort},
     {"video-codec", "video codec", "video4linux", "video[0-9]*", kCodec},
     {"camera", "camera or other video source", "video4linux", "*", kWhole},
     {"sound", "sound card", "sound", "*C[0-9]*", kWhole},

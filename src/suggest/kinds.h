@@ -35,9 +35,8 @@ struct DeviceKind {
 /// Returns whether a kind has devices of this subsystem.
 bool IsSubsystemOfKind(const std::string& subsystem);
 
-/// Returns the kind of a sysfs device: the first one of the table that recognizes it. Null if
-/// containers do not use it. Kinds are ordered as in the table: those of one resource are
-/// neighbors.
+/// Returns the first kind of the table that recognizes a sysfs device; null if containers do not
+/// use it.
 const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestries,
                          const Sysfs& sysfs);
 
@@ -53,8 +52,7 @@ struct NodeKind {
   std::string_view resource, what;
   std::string_view paths;  ///< a glob with braces; all that exist and are shared are one device
   std::string_view danger = "";
-  /// Of a card: a regex with one group of digits, in which the ID is the same for all its nodes;
-  /// the variable with this ID; nodes that all cards share.
+  /// Of a card: a regex with one group, of digits; the name of the group; nodes of all cards.
   std::string_view regex = "", id = "";
   std::vector<std::string_view> also = {};
   std::pair<std::string_view, std::string_view> env = {};

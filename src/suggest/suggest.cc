@@ -201,18 +201,22 @@ class Suggester {
       if (made.devices.size() == kMaxListed) break;
       made.devices.push_back(part.self().node.empty() ? part.self().name : part.self().node);
     }
+    NewMatch& match = made.entry.matches.front();
+    if (kind.traits.is_generic && self.node.empty() && self.subsystem != "net") {
+      match.notes.emplace_back("It has no node: a container gets only its variables.");
+    }
     made.served_by = ServedBy(device);
-    if (kind.resource == "nic") {
+    if (self.subsystem == "net" && kind.resource != "can") {
       made.danger = routes_.DangerOf(self);
     } else if (made.danger = uses_.RiskOf(self); made.danger.empty() && device.console.empty()) {
       made.danger = DangerOf(kind, device.parts.front(), sysfs_);
     }
     if (!device.console.empty()) {
-      NewMatch& match = made.entry.matches.front();
-      NewMatch& whole = match.alternatives.emplace_back(match);
+      NewMatch whole = match;
       whole.alternatives.clear();
       std::erase_if(whole.udev.properties, [](const auto& one) { return one.first == "DEVNAME"; });
       whole.notes = {"Or with its card node: it is the console of this machine."};
+      match.alternatives.push_back(std::move(whole));
     }
     Finish(std::move(made));
   }

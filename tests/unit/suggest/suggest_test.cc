@@ -105,6 +105,10 @@ TEST_F(SuggestionsTest, VirtualInterfacesAreLeftOut) {
   sysfs_.Device("/sys/devices/virtual/net/br0",
                 {.subsystem = "net", .ifindex = "2", .attributes = {{"type", "1"}}});
   EXPECT_THAT(Suggested(), IsEmpty());
+  sysfs_.Device("/sys/devices/virtual/net/eth0",
+                {.subsystem = "net", .ifindex = "3", .attributes = {{"type", "1"}}});
+  EXPECT_THAT(Suggested({"eth0"}), HasSubstr("the default route of the host uses it"));
+  EXPECT_THAT(WithoutComments(Suggested({"br0"})), HasSubstr("/devices/virtual/net/br0"));
 }
 
 TEST_F(SuggestionsTest, DisksInUseAreCounted) {
@@ -210,7 +214,8 @@ TEST_F(SuggestionsTest, DeviceOfUnknownKindHasAnEntry) {
   usb = "1234:5678"
   udev = { subsystem = "gizmo" }
 )"));
-  EXPECT_THAT(Suggested({"0000:00:14.0"}), HasSubstr(R"(udev = { subsystem = "pci" })"));
+  EXPECT_THAT(Suggested({"0000:00:14.0"}),
+              AllOf(HasSubstr("It has no node"), HasSubstr(R"(udev = { subsystem = "pci" })")));
 }
 
 TEST_F(SuggestionsTest, WordThatNamesNoDeviceHasSimilarOnes) {
