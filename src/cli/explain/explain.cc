@@ -24,7 +24,10 @@ void AddNearest(const std::vector<Inspection>& inspections, const HostRoot& host
       return inspection.snapshot->spec->name == report.resource;
     });
     for (std::size_t i = 0; i < report.matches.size(); ++i) {
-      if (!report.matches[i].outcomes.empty() || left-- <= 0) continue;
+      const bool is_answered = std::ranges::any_of(report.matches[i].outcomes, [](const auto& one) {
+        return one.kind != OutcomeKind::kFiltered || one.reason == Name(DropReason::kExcluded);
+      });
+      if (is_answered || left-- <= 0) continue;
       report.matches[i].nearest = NearestEntry(of->snapshot->spec->matches[i], host);
     }
   }
