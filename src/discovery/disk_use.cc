@@ -227,7 +227,7 @@ Result<std::string> DiskUse::Of(const DeviceNode& node) {
 
 std::string DiskUse::RiskOf(const SysfsDevice& device) {
   if (device.subsystem != "block") return "";
-  const std::string unknown = "the host may use it";
+  std::string unknown = "the host may use it";
   if (!device.number) return unknown;
   const auto& [type, major, minor] = *device.number;
   const auto use = Of({device.node, device.node, type, major, minor});

@@ -181,6 +181,7 @@ class Identifier {
   std::vector<TextPair> KeysOf(std::size_t device, const std::string& key) const {
     std::vector<TextPair> keys;
     const auto subsystems = CompileAlternatives(devices_[device].kind->subsystem).value();
+    keys.reserve(subsystems.size());
     for (const NamePattern& one : subsystems) {
       keys.emplace_back(one.text() + groups_[device], key);
     }
@@ -288,7 +289,7 @@ class Identifier {
     return base;
   }
 
-  std::vector<MatchCandidate> CandidatesOf(const HostDevice& device, NewMatch base) {
+  std::vector<MatchCandidate> CandidatesOf(const HostDevice& device, const NewMatch& base) {
     const KindTraits& traits = device.kind->traits;
     const DeviceAncestry& part = device.parts.front();
     std::vector<MatchCandidate> found;
@@ -471,6 +472,7 @@ std::vector<std::optional<Identity>> Identify(const std::vector<HostDevice>& dev
                                               const Sysfs& sysfs) {
   Identifier identifier(devices, is_shortest, ancestries, sysfs);
   std::vector<std::optional<Identity>> identities;
+  identities.reserve(indexes.size());
   for (const std::size_t i : indexes) identities.push_back(identifier.IdentityOf(i));
   return identities;
 }
