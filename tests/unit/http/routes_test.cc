@@ -1,5 +1,6 @@
 #include "http/routes.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
