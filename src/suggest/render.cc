@@ -1,3 +1,6 @@
+// The renderings of suggestions. WriteToml escapes the text of devices; in JSON it is made
+// printable here.
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -6,6 +9,7 @@
 #include "suggest/suggest.h"
 
 namespace patchbay {
+
 std::string SuggestionsToml(const Suggestions& suggestions) {
   if (suggestions.list.empty() && suggestions.served.empty()) return "";
   NewFile file{.notes = suggestions.notes};

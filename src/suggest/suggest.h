@@ -18,8 +18,8 @@ namespace patchbay {
 using ServedNodes = std::map<NodeKey, std::string>;
 
 struct SuggestRequest {
-  std::vector<std::string> devices =
-      {};  ///< words, see discovery/named_devices.h; none: all that containers use
+  /// Words, see discovery/named_devices.h; none: all that containers use.
+  std::vector<std::string> devices = {};
   std::string directory = "/";  ///< a host path, at which relative paths begin
   ServedNodes served = {};
   bool lists_served = false;  ///< also those that a resource serves
@@ -47,8 +47,8 @@ struct UnknownDevice {
 struct Suggestions {
   std::vector<Suggestion> list = {};  ///< ordered by kind
   Notes notes = {};                   ///< for the head of the file
-  std::map<std::string, std::size_t> served =
-      {};  ///< devices left out, by the resource that has them
+  /// The number of devices that are left out, by the resource that has them.
+  std::map<std::string, std::size_t> served = {};
   std::map<std::string, std::size_t> left_out = {};  ///< beyond a limit, by kind
   std::size_t used_disks = 0;                        ///< left out, because the host uses them
   std::vector<UnknownDevice> unknown = {};

@@ -15,9 +15,12 @@ std::string ExampleOf(const Glob::Components& glob) {
     path += '/';
     bool in_brackets = false;
     for (const char c : component.name.text()) {
-      if (c == '[' || c == '*' || c == '?') path += '0';
-      in_brackets = c == '[' || (in_brackets && c != ']');
-      if (!in_brackets && c != ']' && c != '*' && c != '?') path += c;
+      if (in_brackets) {
+        in_brackets = c != ']';
+      } else {
+        in_brackets = c == '[';
+        path += in_brackets || c == '*' || c == '?' ? '0' : c;
+      }
     }
   }
   return path;
