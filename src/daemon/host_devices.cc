@@ -16,6 +16,7 @@ std::string DevicesJson(std::optional<std::chrono::system_clock::time_point> rea
                         const Suggestions& found) {
   return JsonText({{"read_at", read_at ? ordered_json(UtcText(*read_at)) : ordered_json()},
                    {"used_disks", found.used_disks},
+                   {"left_out", found.left_out},
                    {"notes", found.notes},
                    {"suggestions", SuggestionsJson(found)}});
 }

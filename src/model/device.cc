@@ -15,6 +15,20 @@ NodeKey KeyOf(const DeviceNode& node) {
   return {number, number == 0 ? node.real_path : std::string()};
 }
 
+std::vector<NodeKey> HostKeysOf(const Device& device) {
+  std::vector<NodeKey> keys;
+  if (device.nodes.empty() || device.nodes.front().real_path.starts_with("/dev/vfio/")) {
+    std::string path;
+    for (const auto& [name, value] : device.values) {
+      if (name == "INTERFACE") path = "/sys/class/net/" + value;
+      if (name == "DEVPATH" && path.empty()) path = "/sys" + value;
+    }
+    keys.push_back({0, path});
+  }
+  for (const DeviceNode& node : device.nodes) keys.push_back(KeyOf(node));
+  return keys;
+}
+
 std::size_t NodeKeyHash::operator()(const NodeKey& key) const {
   return std::hash<std::uint64_t>()(key.number) ^ std::hash<std::string>()(key.path);
 }

@@ -62,4 +62,9 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
+/// Returns the keys that no other device of the host has: of its nodes, and the path in /sys of a
+/// device without a node, or of a PCI function whose node is that of its IOMMU group:
+/// "/sys/class/net/NAME" for a network interface, and its syspath for any other.
+std::vector<NodeKey> HostKeysOf(const Device& device);
+
 }  // namespace patchbay

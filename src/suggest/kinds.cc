@@ -92,7 +92,7 @@ const NodeKind kNodes[] = {
     {"vhost", "For fast networks of virtual machines.", "/dev/vhost-{net,vsock}"},
     {"vchiq", "For the video core of a Raspberry Pi.", "/dev/{vchiq,vcsm-cma}"},
     {"rockchip-media", "For the video codecs of Rockchip.", "/dev/{mpp_service,rga,dma_heap/*}"},
-    {"mem", "For the memory of this machine.", "/dev/mem",
+    {"mem", "For the memory and ports of this machine.", "/dev/{kmem,mem,port}",
      "a container can read and change all of it"},
     {"nvidia",
      "NVIDIA GPU",

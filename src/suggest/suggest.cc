@@ -403,16 +403,7 @@ class Suggester {
 
 void AddServed(const Snapshot& snapshot, ServedNodes& served) {
   for (const ListedDevice& listed : snapshot.devices) {
-    std::string path;
-    for (const auto& [name, value] : listed.device->values) {
-      if (name == "INTERFACE") path = "/sys/class/net/" + value;
-      if (name == "DEVPATH" && path.empty()) path = "/sys" + value;
-    }
-    const std::vector<DeviceNode>& nodes = listed.device->nodes;
-    // A function on VFIO has the node of its group.
-    const bool is_by_path = nodes.empty() || nodes.front().real_path.starts_with("/dev/vfio/");
-    if (is_by_path) served.emplace(NodeKey{0, path}, snapshot.spec->name);
-    for (const DeviceNode& node : nodes) served.emplace(KeyOf(node), snapshot.spec->name);
+    for (const NodeKey& key : HostKeysOf(*listed.device)) served.emplace(key, snapshot.spec->name);
   }
 }
 

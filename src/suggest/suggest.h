@@ -13,8 +13,7 @@
 
 namespace patchbay {
 
-/// The names of the resources that serve devices, by node. The `path` of a device without a node is
-/// "/sys/class/net/NAME" for a network interface, and its syspath for any other.
+/// The names of the resources that serve devices, by HostKeysOf.
 using ServedNodes = std::map<NodeKey, std::string>;
 
 struct SuggestRequest {

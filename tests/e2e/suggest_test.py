@@ -1,6 +1,6 @@
 """Runs `suggest` on other hosts, and tests that what it prints finds exactly the devices that it names.
 
-The hosts are those of the examples, and suggest/NAME.toml, machines whose output is suggest/NAME.golden.
+The hosts are those of the examples, suggest/NAME.toml, machines whose output is suggest/NAME.golden, and random ones.
 
     python3 suggest_test.py --write    updates the golden files; review the diff
 """
@@ -16,6 +16,7 @@ import tomllib
 
 import golden
 import host_tree
+import random_host
 from support import SOURCE, run
 
 HERE = SOURCE / "tests/e2e"
@@ -24,6 +25,7 @@ HOSTS = MACHINES + sorted((HERE / "examples").glob("*.toml"))
 NOTHING = "this host has no device that containers use\n"
 IS_SHARED = "Nothing that stays"
 MOST_ENTRIES = 100  # of a file
+RANDOM_HOSTS = range(8)  # their seeds
 
 # Names with numbers that the kernel gives in the order in which it finds devices.
 COUNTED = re.compile(r"\b(tty(?:USB|ACM)|video|v4l-subdev|media|event|mouse|js|input|hidraw|renderD|"
@@ -105,6 +107,33 @@ class Suggest(golden.OnAnotherHost):
                         self.found(uncommented(toml), at).items()}
                        for toml, at in ((suggested, root), (again, later_root))]
                 self.assertEqual(ids[0], ids[1])
+
+    def booted(self, seed, boot):
+        """The root of a random host, its suggestions, and the number in its file of each device with a node."""
+        file = self.dir / f"random-{seed}-{boot}.toml"
+        file.write_text(random_host.text(seed, boot))
+        root, _ = self.host(file)
+        devices = tomllib.loads(file.read_text())["sys"].items()
+        nodes = {"/dev/" + device.get("node", f"bus/usb/{device['at']}" if "at" in device else path.rpartition("/")[2]):
+                 number for number, (path, device) in enumerate(devices)}
+        return root, self.suggest(root), nodes
+
+    def test_random_hosts_keep_their_devices_and_ids_after_another_boot(self):
+        for seed in RANDOM_HOSTS:
+            with self.subTest(seed=seed):
+                boots = [self.booted(seed, boot) for boot in range(2)]
+                self.assertTrue(boots[0][1])
+                self.assertEqual(*(without_comments(toml) for _, toml, _ in boots))
+                ids = []
+                for root, toml, nodes in boots:
+                    self.assert_exact(toml, root)
+                    if IS_SHARED not in toml:
+                        self.assert_exact(uncommented(toml), root)
+                    ids.append({(name, device["id"], *sorted(nodes[path] for path in device["paths"]))
+                                for name, devices in self.found(toml, root).items() for device in devices})
+                    self.assert_exact_entries(self.asked(root, *self.nodes(root)[0]), root)
+                    shutil.rmtree(root)
+                self.assertEqual(*ids)
 
     def asked(self, root, *words):
         """The suggestions for words that name devices."""

@@ -44,15 +44,23 @@ function showHost() {
   const found = read ? hostDevices.suggestions : [];
   const served = found.filter((one) => one.served_by !== "").length;
   write(at("host-sum"), !read ? "Reading this node…"
-    : found.length === 0 ? "This node has no devices that containers usually use."
+    : found.length === 0 ? `This node has no devices that containers usually use. ${hostDevices.notes.join(" ")}`
     : `${count(found.length, "device")}, ${number.format(served)} served` +
-      (hostDevices.used_disks > 0 ? `; ${count(hostDevices.used_disks, "disk")} in use by the node left out` : ""));
+      (hostDevices.used_disks > 0 ? `; ${count(hostDevices.used_disks, "disk")} in use by the node left out` : "") +
+      `. ${hostDevices.notes.join(" ")}`);
   const kinds = new Map();
   for (const one of found) kinds.set(one.kind, [...(kinds.get(one.kind) ?? []), one]);
   align(at("host-kinds"), [...kinds], ([kind]) => kind, ([kind]) => {
     const list = make("ul");
-    return { elements: [make("section", { class: "sheet" }, make("h2", {}, kind), list)], list };
-  }, (part, [, devices]) => align(part.list, devices, (one) => JSON.stringify(one), makeHostDevice, () => {}));
+    const more = make("p", { class: "quiet" });
+    return { elements: [make("section", { class: "sheet" }, make("h2", {}, kind), list, more)], list, more };
+  }, (part, [kind, devices]) => {
+    align(part.list, devices, (one) => JSON.stringify(one), makeHostDevice, () => {});
+    const others = hostDevices.left_out[kind] ?? 0;
+    part.more.hidden = others === 0;
+    write(part.more, `${number.format(others)} more of this kind are not shown: patchbay suggest DEVICE prints the ` +
+      "entry of one.");
+  });
 }
 
 /** One device: what it is, who serves it or what to know before, and its entry. */
