@@ -45,8 +45,8 @@ class HostDevicesTest : public testing::Test {
 
 TEST_F(HostDevicesTest, ReadsTheHostWhenAsked) {
   EXPECT_FALSE(loop_.RunPosted()) << "there was no request";
-  EXPECT_EQ(Get(),
-            json::parse(R"({"read_at": null, "used_disks": 0, "notes": [], "suggestions": []})"));
+  EXPECT_EQ(Get(), json::parse(R"({"read_at": null, "used_disks": 0, "left_out": {}, "notes": [],
+                            "suggestions": []})"));
   ASSERT_TRUE(AwaitServedBy(""));
   const json read = Get();
   EXPECT_TRUE(read["read_at"].is_string());
