@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-ROOTS = ("src", "sim", "tests", "docs", "examples", "deploy", "dashboards", "scripts", "cmake", ".ci", "CMakeLists.txt",
+ROOTS = ("src", "sim", "net", "tests", "docs", "examples", "deploy", "dashboards", "scripts", "cmake", ".ci", "CMakeLists.txt",
          "CMakePresets.json", "CONTRIBUTING.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "Dockerfile",
          "README.md", "SECURITY.md", ".github")
 TEXT = {".cc", ".h", ".md", ".py", ".sh", ".js", ".mjs", ".css", ".html", ".txt", ".cmake", ".toml", ".yaml", ".yml",

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <net/if.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "net/net_result.h"
+#include "net/netlink.h"
+
+namespace patchbay {
+
+struct HardwareAddress {
+  std::array<std::uint8_t, 32> bytes = {};
+  std::size_t size = 0;  ///< 0: it is not known
+  bool operator==(const HardwareAddress&) const = default;
+};
+
+/// The identity of an interface in all namespaces; its name and its index change.
+struct InterfaceIdentity {
+  std::string_view device;  ///< the path below /sys of its device: "/devices/pci0000:00/0000:…"
+  unsigned dev_port = 0, dev_id = 0;  ///< of several interfaces of a device
+  HardwareAddress address = {};       ///< the permanent one, if it is known
+};
+
+struct FoundInterface {
+  int index = 0;  ///< 0: it is not in the namespace
+  char name[IFNAMSIZ] = {};
+  unsigned flags = 0;  ///< IFF_UP, IFF_LOOPBACK
+};
+
+/// A network namespace: its interfaces in sysfs, and a socket of rtnetlink in it. The process is in
+/// the namespace that was opened last.
+class NetNamespace {
+ public:
+  NetNamespace() = default;
+  NetNamespace(const NetNamespace&) = delete;
+  NetNamespace& operator=(const NetNamespace&) = delete;
+  ~NetNamespace();
+
+  /// Enters the namespace of a descriptor, which this object closes. Returns a value of errno.
+  int Open(int descriptor);
+
+  /// Finds the interface. Fails with kAmbiguous or kOtherHardware.
+  NetResult Find(const InterfaceIdentity& identity, FoundInterface& found);
+
+  /// Returns why sysfs shows that an interface must not leave the namespace: kVirtual, kWireless,
+  /// kMember; otherwise kDone.
+  NetResult UseOf(const FoundInterface& interface) const;
+
+  int descriptor() const { return descriptor_; }
+  std::uint64_t inode() const;  ///< the same for all descriptors of the namespace
+  Netlink& netlink() { return netlink_; }
+
+ private:
+  unsigned Number(const char* interface, const char* file) const;
+  HardwareAddress AddressOf(int index);
+
+  int descriptor_ = -1;
+  int sysfs_ = -1;  ///< a mount of its own, because that of the process shows another namespace
+  Netlink netlink_;
+};
+
+}  // namespace patchbay
