@@ -31,6 +31,7 @@ constexpr std::size_t kMaxNamed = 3;
 std::string PaintLabel(std::string_view label, bool colored) {
   if (label == "listed") return Paint(label, Color::kGreen, colored);
   if (label == "rejected") return Paint(label, Color::kRed, colored);
+  if (label == "warning") return Paint(label, Color::kYellow, colored);
   return label == "hint" ? Paint(label, Color::kCyan, colored) : std::string(label);
 }
 
@@ -62,12 +63,14 @@ bool IsReportedAsRejection(const ScannedPlace& place, const std::vector<MatchOut
 }
 
 void AddScanned(const ExplainReport::Match& match, Lines& lines) {
-  std::size_t problems = 0;
+  std::size_t problems = 0, excludes = 0;
   for (const ScannedPlace& place : match.scanned) {
     if (place.problem.empty() || IsReportedAsRejection(place, match.outcomes)) continue;
-    if (++problems <= kMaxOthers) lines.Add("scanned", ProblemText(place));
+    if (++(place.is_exclude ? excludes : problems) > kMaxOthers) continue;
+    lines.Add(place.is_exclude ? "warning" : "scanned", ProblemText(place));
   }
   lines.More(problems - std::min(problems, kMaxOthers), " that cannot be read");
+  lines.More(excludes - std::min(excludes, kMaxOthers), " that exclude nothing");
   for (const std::string& text : ScannedTexts(match.scanned)) lines.Add("scanned", text);
 }
 

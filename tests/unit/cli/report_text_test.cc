@@ -68,6 +68,13 @@ TEST(ExplanationTextTest, GroupsDirectoriesOnOneLine) {
             Not(HasSubstr("**"))));
 }
 
+TEST(ExplanationTextTest, LabelsWarnings) {
+  ExplainReport::Match match;
+  match.scanned.push_back(
+      {.place = "not.pci", .problem = "not.pci: it excludes nothing", .is_exclude = true});
+  EXPECT_THAT(TextOf(match), HasSubstr("warning    not.pci: it excludes nothing\n"));
+}
+
 TEST(ExplanationTextTest, PrintsThePathOfAProblemOnce) {
   const auto text = [](const std::string& place, const std::string& problem) {
     ExplainReport::Match match;
