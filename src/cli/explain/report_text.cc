@@ -79,6 +79,14 @@ std::string Why(const MatchOutcome& outcome) {
   return outcome.detail;
 }
 
+/// Returns the reason without the path of the node if the label ends with it.
+std::string WhyAfter(const std::string& label, const MatchOutcome& outcome) {
+  std::string why = Why(outcome);
+  if (outcome.paths.size() != 1 || !label.ends_with(outcome.paths.front())) return why;
+  const std::string prefix = outcome.paths.front() + ": ";
+  return why.starts_with(prefix) ? why.substr(prefix.size()) : why;
+}
+
 /// The outcomes that share a line: those of one reason, or a single listed device.
 struct Group {
   std::vector<std::string> labels;
@@ -115,7 +123,7 @@ void AddOutcomes(const ExplainReport::Match& match, OutcomeKind kind, Lines& lin
       hidden += group.labels.size();
       continue;
     }
-    const std::string what = Some(group.labels, kMaxNamed), why = Why(*group.first);
+    const std::string what = Some(group.labels, kMaxNamed), why = WhyAfter(what, *group.first);
     lines.Add(Name(kind), why.empty() ? what : what + (is_listed ? ", " : ": ") + why);
   }
   lines.More(hidden, is_listed ? Format("; `{}` lists them all", lines.style().devices)
