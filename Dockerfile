@@ -1,6 +1,6 @@
 # Two images of one build:
-#   docker build -t patchbay .                        the program, its libraries and an init, nothing else
-#   docker build -t patchbay:tools --target tools .   the same with a shell and the usual programs
+#   docker build -t patchbay .                              the program, its libraries and an init, nothing else
+#   docker build -t patchbay:0.1.0-tools --target tools .   the same with a shell and the usual programs
 # See docs/image.md.
 
 # Compiles on the build machine, for the target machine.

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "cli/commands.h"
+#include "cli/version.h"
 
 namespace patchbay {
 
@@ -22,8 +23,8 @@ int RunTry(const Arguments& arguments, Streams streams) {
   execv(argv.front(), argv.data());
   streams.err << Format(
       "patchbay: cannot run {} ({}), which has the simulators for `try`; the Debian package and "
-      "the image patchbay:tools contain it\n",
-      words.front(), std::strerror(errno));
+      "the image patchbay:{}-tools contain it\n",
+      words.front(), std::strerror(errno), kVersion);
   return kFailed;
 }
 

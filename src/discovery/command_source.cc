@@ -23,7 +23,11 @@ Result<CommandList> Run(const CommandSource& source, const ScanRequest& request,
   if (result.end != SubprocessEnd::kExited || result.code != 0) {
     return Fail(ErrorKind::kUnavailable, Describe(child, result));
   }
-  return ParseCommandOutput(result.output);
+  auto list = ParseCommandOutput(result.output);
+  const bool is_empty = result.output.find_first_not_of(" \t\r\n") == std::string::npos;
+  if (list || !is_empty) return list;
+  // In a pipeline, the exit code is that of the last program.
+  return Fail(ErrorKind::kInvalid, WithErrorLine(list.error().message, result));
 }
 
 void AddEntry(const CommandEntry& entry, ScanContext& scan) {

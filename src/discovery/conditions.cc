@@ -249,6 +249,25 @@ std::vector<std::string_view> ConditionsOfNot(const MatchSpec& match) {
   return names;
 }
 
+std::string KeysOfNot(const MatchSpec& match, std::string_view condition) {
+  std::vector<std::string> keys;
+  const auto add = [&](std::string_view key, bool has_it) {
+    if (has_it) keys.push_back(Format("not.{}", key));
+  };
+  if (condition == "usb") {
+    const UsbPattern& usb = *match.negated.usb;
+    add("usb", !usb.ids.empty());
+    add("serial", !usb.serials.empty());
+    add("usb_port", !usb.ports.empty());
+  } else if (condition == "pci") {
+    add("pci", !match.negated.pci->ids.empty());
+    add("pci_address", !match.negated.pci->addresses.empty());
+  } else {
+    add(condition, true);
+  }
+  return Format("{}", fmt::join(keys, ", "));
+}
+
 bool IsOfOtherKind(const UsbPattern& usb, const DeviceAncestry& device, const Sysfs& sysfs) {
   UsbPattern vendors;
   for (const HardwareId& id : usb.ids) vendors.ids.push_back({id.vendor, {}});

@@ -50,6 +50,8 @@ std::string WhyNotCompared(const MatchSpec& match, const DeviceAncestry& device,
 
 /// Returns the conditions that `not` of the match has, as in Unselected.
 std::vector<std::string_view> ConditionsOfNot(const MatchSpec& match);
+/// Returns the keys of one of them, as the configuration has them: "not.pci, not.pci_address".
+std::string KeysOfNot(const MatchSpec& match, std::string_view condition);
 
 /// Returns whether the device has another vendor or subsystem than the pattern, or is of another
 /// kind, so that the pattern is probably not intended for it.

@@ -5,9 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/ascii.h"
 #include "base/format.h"
-#include "base/path.h"
+#include "discovery/udev_rule.h"
 #include "model/render.h"
 
 namespace patchbay {
@@ -15,23 +14,10 @@ namespace {
 
 constexpr std::string_view kGraphics = "/dev/dri/";
 
-/// Returns the condition of a udev rule for nodes of this kind.
-std::string UdevConditionFor(const HostNode& node, const Sysfs& sysfs) {
-  const auto syspath = sysfs.OfNode(node.type, node.major, node.minor);
-  const auto device = syspath ? sysfs.Read(*syspath) : Failure(syspath.error());
-  if (!device || device->subsystem.empty()) {
-    return Format("KERNEL==\"{}\"", BaseName(node.path));
-  }
-  std::string name = device->name;
-  while (!name.empty() && IsDigit(name.back())) name.pop_back();
-  if (name.size() < device->name.size()) name += "[0-9]*";
-  return Format("SUBSYSTEM==\"{}\", KERNEL==\"{}\"", device->subsystem, name);
-}
-
 /// Returns why a container that is not root cannot open the node, although it has the group of the
 /// node; empty if it can.
 std::string WhyGroupIsOfNoUse(const std::string& path, const std::string& permissions,
-                              const ScanContext& scan) {
+                              const MatchSpec& match, ScanContext& scan) {
   const auto node = scan.host().Resolve(path);
   if (!node) return "";
   const bool reads = permissions.find('r') != std::string::npos;
@@ -40,11 +26,13 @@ std::string WhyGroupIsOfNoUse(const std::string& path, const std::string& permis
   const bool others_can = (node->mode & needed) == needed;
   const bool group_can = node->gid != 0 && ((node->mode >> 3U) & needed) == needed;
   if (others_can || group_can) return "";
-  return Format(
-      "{}: {}: a container that is not root cannot open it; set the group by udev, with this rule "
-      "in /etc/udev/rules.d/90-devices.rules: {}, GROUP=\"dialout\", MODE=\"0660\"",
-      path, node->gid == 0 ? "group is root" : Format("mode is {:04o}", node->mode),
-      UdevConditionFor(*node, scan.sysfs()));
+  const std::string rule = UdevConditionsFor(path, *node, match, scan);
+  return Format("{}: {}: a container that is not root cannot open it; set the group by udev{}",
+                path, node->gid == 0 ? "group is root" : Format("mode is {:04o}", node->mode),
+                rule.empty() ? ""
+                             : Format(", with this rule in /etc/udev/rules.d/90-devices.rules: {}, "
+                                      "GROUP=\"dialout\", MODE=\"0660\"",
+                                      rule));
 }
 
 /// Returns that graphics libraries will not find a node of kGraphics; empty if they will.
@@ -166,7 +154,10 @@ class NoteFinder {
 
   void LookAtNode(const DeviceNodeSpec& given, const std::string& path,
                   const std::string& real_path, const Variables& variables) {
-    if (spec_.grant_group) Add(variables, WhyGroupIsOfNoUse(path, given.permissions, scan_));
+    if (spec_.grant_group) {
+      const MatchSpec& match = spec_.matches[variables.device->match];
+      Add(variables, WhyGroupIsOfNoUse(path, given.permissions, match, scan_));
+    }
     if (!real_path.starts_with(kGraphics)) return;
     const auto target = given.container_path
                             ? RenderPath(*given.container_path, variables, "container_path")

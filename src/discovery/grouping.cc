@@ -73,11 +73,12 @@ class ExcludedDevices {
         AddGroupOf(part, {"", &named});
       }
     }
-    // A glob for a hub is used also if others exclude all devices behind it.
+    // A glob for a hub is used also if others, or `not`, exclude all devices behind it.
+    if (by_syspath_.empty()) return;
     for (const HostNode& node : scan.excluded_nodes()) {
-      if (by_syspath_.empty()) break;
       WhyExcludedBelow(scan.sysfs().OfNode(node.type, node.major, node.minor).value_or(""));
     }
+    for (const std::string& syspath : scan.negated()) WhyExcludedBelow(syspath);
   }
   bool empty() const { return groups_.empty() && by_syspath_.empty(); }
 
@@ -106,7 +107,12 @@ class ExcludedDevices {
   };
 
   void AddGroupOf(const Device& part, Reason reason) {
-    if (auto key = KeyOfGroup(match_, part)) groups_.emplace(*std::move(key), std::move(reason));
+    auto key = KeyOfGroup(match_, part);
+    if (!key) return;
+    const Exclusion::Named* named = reason.named;
+    const bool is_first = groups_.emplace(*std::move(key), std::move(reason)).second;
+    // Something else excludes the group, but this does it, too.
+    if (!is_first && named != nullptr) scan_.exclusion().MarkUsed(*named);
   }
   std::string WhyExcludedBelow(std::string syspath) const {
     std::string why;

@@ -56,6 +56,7 @@ void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api)
   report_.BeginMatch(match, index);
   excluded_.clear();
   excluded_nodes_.clear();
+  negated_.clear();
   unused_conditions_.clear();
   for (const std::string_view name : ConditionsOfNot(match)) unused_conditions_.insert(name);
   has_selected_ = false;
@@ -65,17 +66,19 @@ void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api)
 
 void ScanContext::EndMatch() {
   if (is_over_budget_) return;  // the excludes were not searched for
-  for (std::string& glob : exclusion_.Unused()) {
-    report_.AddPlace(
-        {.place = glob,
-         .problem = glob + " excludes nothing: no device that the match finds has it now",
-         .is_exclude = true});
-    unused_excludes_.push_back({match_index_, std::move(glob)});
-  }
+  for (std::string& glob : exclusion_.Unused()) AddUnused(std::move(glob));
   if (!has_selected_) return;  // there was nothing to exclude
   for (const std::string_view name : unused_conditions_) {
-    unused_excludes_.push_back({match_index_, Format("not.{}", name)});
+    AddUnused(KeysOfNot(*match_, name));
   }
+}
+
+void ScanContext::AddUnused(std::string what) {
+  const UnusedExclude& unused =
+      unused_excludes_.emplace_back(UnusedExclude{match_index_, std::move(what)});
+  report_.AddPlace({.place = unused.what,
+                    .problem = Format("{}: {}", unused.what, unused.reason()),
+                    .is_exclude = true});
 }
 
 void ScanContext::ReportUnmatched(std::optional<std::string> why) {
@@ -221,14 +224,27 @@ bool ScanContext::Take(const SysfsDevice& device) {
 std::optional<Unselected> ScanContext::WhyUnselected(const DeviceAncestry& device) {
   auto why = patchbay::WhyUnselected(*match_, device, sysfs_);
   has_selected_ = has_selected_ || !why;
-  if (why) {
-    for (const std::string_view name : why->negated_by) unused_conditions_.erase(name);
-  }
+  if (why) NoteNegated(*why, device);
   if (why || !report_.is_kept()) return why;
   const std::string not_compared = WhyNotCompared(*match_, device, sysfs_);
   report_.AddNotCompared(device.self().node, not_compared);
   report_.AddNotCompared(device.self().path, not_compared);
   return why;
+}
+
+void ScanContext::NoteNegated(const Unselected& why, const DeviceAncestry& device) {
+  for (const std::string_view name : why.negated_by) unused_conditions_.erase(name);
+  if (why.is_negated() && !exclusion_.empty()) negated_.push_back(device.self().path);
+}
+
+/// Notes the conditions of `not` that a node meets which `exclude` has excluded already.
+void ScanContext::CompareExcluded(const HostNode& node) {
+  if (unused_conditions_.empty()) return;
+  const auto path = sysfs_.OfNode(node.type, node.major, node.minor);
+  const auto device = path ? ancestries_.Of(*path) : tl::unexpected(path.error());
+  if (!device) return;
+  if (const auto why = patchbay::WhyUnselected(*match_, *device, sysfs_))
+    NoteNegated(*why, *device);
 }
 
 std::optional<Excluded> ScanContext::ExcludeNode(const std::string& path, bool only_with_device) {
@@ -323,6 +339,7 @@ std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const Hos
   }
   if (auto excluded = WhyExcluded(path, *resolved)) {
     report_.Drop(path, DropReason::kExcluded, excluded->why);
+    CompareExcluded(*resolved);
     if (with_device == nullptr || !excluded->with_device) return std::nullopt;
     *with_device = std::move(excluded->why);
   }

@@ -141,6 +141,8 @@ class ScanContext {
   const std::vector<std::pair<Device, std::string>>& excluded() const { return excluded_; }
   /// The nodes that `exclude` of the match excluded.
   const std::vector<HostNode>& excluded_nodes() const { return excluded_nodes_; }
+  /// The syspaths of what `not` of the match excluded, if it has `exclude` too.
+  const std::vector<std::string>& negated() const { return negated_; }
   std::vector<Rejection>& rejected() { return rejected_; }
   /// Directories whose changes may change the result; host paths without links.
   const std::set<std::string>& directories() const { return directories_; }
@@ -163,6 +165,9 @@ class ScanContext {
   std::optional<std::string> ExcludedByLinkOf(const DeviceNumber& number);
   std::optional<std::string> ExcludedByPartitionOf(const HostNode& node);
   bool IsGrouped() const { return !match_->group_by.empty(); }
+  void AddUnused(std::string what);
+  void NoteNegated(const Unselected& why, const DeviceAncestry& device);
+  void CompareExcluded(const HostNode& node);
   bool AddSysfsValues(DeviceNode& node, std::string& excluded);
   void Add(Rejection rejection, MatchReport::Item item, std::size_t match);
   void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
@@ -180,6 +185,7 @@ class ScanContext {
   std::vector<Candidate> candidates_;
   std::vector<std::pair<Device, std::string>> excluded_;
   std::vector<HostNode> excluded_nodes_;
+  std::vector<std::string> negated_;
   std::set<std::string_view> unused_conditions_;  ///< of `not`: those that excluded no device yet
   bool has_selected_ = false;                     ///< whether the conditions selected a device
   std::vector<Rejection> rejected_;

@@ -76,7 +76,8 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
     };
     auto unselected = scan.WhyUnselected(*member);
     const auto node_excluded =
-        node_path.empty() ? std::nullopt : scan.ExcludeNode(node_path, unselected.has_value());
+        node_path.empty() ? std::nullopt
+                          : scan.ExcludeNode(node_path, unselected && !unselected->is_negated());
     if (node_excluded && node_excluded->with_device) {
       exclude(DropReason::kExcluded, node_excluded->why);
     }

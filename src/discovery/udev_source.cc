@@ -78,7 +78,8 @@ void ScanSource(const UdevPattern& udev, ScanContext& scan) {
     std::string excluded;
     if (unselected) {
       // A glob that names what the conditions leave out has excluded something.
-      const bool is_named = !self.node.empty() && scan.ExcludeNode(self.node, true);
+      const bool is_named =
+          !self.node.empty() && scan.ExcludeNode(self.node, !unselected->is_negated());
       if (unselected->is_negated() || !is_named) {
         scan.report().Drop({{"", {self.node.empty() ? self.path : self.node}, self.path},
                             DropReason::kCondition,

@@ -30,14 +30,23 @@ bool IsHarmless(const SysfsDevice& member, const Sysfs& sysfs) {
          IsOnVfio(member, sysfs);
 }
 
-/// Returns why VFIO cannot open the group; empty if it can, or if its members cannot be read.
-std::string ProblemWithGroup(const std::string& members, const ScanContext& scan) {
-  auto entries = scan.host().List(members, [](const std::string&) { return true; });
-  if (!entries) return "";
+/// Returns the syspaths of the members of a group, ordered by address.
+std::vector<std::string> SyspathsIn(const std::string& members, const HostRoot& host) {
+  std::vector<std::string> paths;
+  auto entries = host.List(members, [](const std::string&) { return true; });
+  if (!entries) return paths;
   std::ranges::sort(*entries, {}, &HostEntry::name);
   for (const HostEntry& entry : *entries) {
-    const auto path = scan.host().Resolve(members + "/" + entry.name);
-    const auto member = path ? scan.sysfs().Read(path->path) : Failure(path.error());
+    if (auto path = host.Resolve(members + "/" + entry.name))
+      paths.push_back(std::move(path->path));
+  }
+  return paths;
+}
+
+/// Returns why VFIO cannot open the group; empty if it can, or if its members cannot be read.
+std::string ProblemWithGroup(const std::string& members, const ScanContext& scan) {
+  for (const std::string& path : SyspathsIn(members, scan.host())) {
+    const auto member = scan.sysfs().Read(path);
     if (!member || IsHarmless(*member, scan.sysfs())) continue;
     return Format(
         "its IOMMU group cannot be used with VFIO, because {} in the same group has the driver {}; "
@@ -53,6 +62,11 @@ std::string ProblemWithGroup(const std::string& members, const ScanContext& scan
 bool IsOnVfio(const SysfsDevice& function, const Sysfs& sysfs) {
   return function.driver.find("vfio") != std::string::npos ||
          (!function.driver.empty() && sysfs.host().Resolve(function.path + "/vfio-dev"));
+}
+
+std::vector<std::string> VfioFunctionsOf(const std::string& real_path, const HostRoot& host) {
+  const std::string members = MembersOf(real_path);
+  return members.empty() ? std::vector<std::string>() : SyspathsIn(members, host);
 }
 
 void FindBlockedGroups(ScanContext& scan, Discovery& discovery) {

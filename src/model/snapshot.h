@@ -88,7 +88,7 @@ struct DeviceNote {
 /// link or value, or a device that the match does not find.
 struct UnusedExclude {
   std::size_t match = 0;  ///< the index of its match
-  std::string what;       ///< the glob, or "not.usb", "not.pci" or "not.udev"
+  std::string what;       ///< the glob, or the keys of the condition: "not.pci_address"
 
   /// Why it is reported, for an administrator.
   std::string_view reason() const {

@@ -86,6 +86,9 @@ bool HasEnded(const UniqueFd& left_behind);
 /// length, safe to print.
 std::string DescribeEnd(const SubprocessSpec& spec, const SubprocessResult& result);
 
+/// Returns the text, followed by the last line of stderr, if there is one: `…: no card`.
+std::string WithErrorLine(std::string text, const SubprocessResult& result);
+
 /// Like DescribeEnd, followed by the last line of stderr: `…: no card`.
 std::string Describe(const SubprocessSpec& spec, const SubprocessResult& result);
 

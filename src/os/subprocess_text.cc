@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "base/escape.h"
 #include "base/format.h"
@@ -59,12 +60,16 @@ std::string DescribeEnd(const SubprocessSpec& spec, const SubprocessResult& resu
   return text;
 }
 
-std::string Describe(const SubprocessSpec& spec, const SubprocessResult& result) {
-  std::string text = DescribeEnd(spec, result);
-  if (result.end == SubprocessEnd::kFailed) return text;
+std::string WithErrorLine(std::string text, const SubprocessResult& result) {
   const std::string_view last = LastLine(result.error_output);
   if (!last.empty()) text += ": " + Truncate(last, 200);
   return text;
+}
+
+std::string Describe(const SubprocessSpec& spec, const SubprocessResult& result) {
+  std::string text = DescribeEnd(spec, result);
+  if (result.end == SubprocessEnd::kFailed) return text;
+  return WithErrorLine(std::move(text), result);
 }
 
 std::string DescribeWithOutput(const SubprocessSpec& spec, const SubprocessResult& result) {

@@ -168,10 +168,12 @@ class Golden(golden.OnAnotherHost):
 class Moved(golden.OnAnotherHost):
     """By a CNI plugin, into the network namespace of a pod."""
 
-    def watch(self, name):
-        """Runs an example on its host."""
+    def watch(self, name, files=()):
+        """Runs an example on its host, with other contents of these files."""
         example = next(e for e in EXAMPLES if e.stem == name)
         root, _ = self.host(HOSTS / example.name)
+        for path, text in files:
+            (pathlib.Path(root) / path).write_text(text)
         kubelet = self.enterContext(Kubelet(self.kubelet_dir))
         daemon = self.enterContext(Daemon(example, self.kubelet_dir, "--host-root", root))
         return example, pathlib.Path(root), kubelet, daemon
@@ -190,7 +192,8 @@ class Moved(golden.OnAnotherHost):
             kubelet.wait_view(resource, lambda v: health(v) == expected, since=mark)
 
     def test_moved_interface_does_not_change_the_rdma_device(self):
-        example, host, kubelet, _ = self.watch("nic-rdma")
+        port = "sys/class/infiniband/mlx5_2/ports/1/state"
+        example, host, kubelet, _ = self.watch("nic-rdma", [(port, "4: ACTIVE\n")])
         resource, stays, goes = "rdma.example.com/connectx", "0000:5e:00.0", "0000:d8:00.0"
         kubelet.wait_view(resource, lambda v: health(v) == {stays: "Healthy", goes: "Healthy"})
         mark, listed = kubelet.mark(), self.devices(example, str(host))

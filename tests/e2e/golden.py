@@ -1,12 +1,13 @@
 """Compares what a configuration finds and allocates on another host with a golden file.
 
 NAME.toml describes the host (see host_tree.py), and has the list `allocate` and perhaps the name of the `node` and
-`probe = true`, which probes the devices. NAME.golden is the result. The tests that use this module have an option
---write, which updates the golden files.
+`probe = true`, which probes the devices. Programs of the host in /usr/local/bin can run. NAME.golden is the result.
+The tests that use this module have an option --write, which updates the golden files.
 """
 
 import difflib
 import json
+import os
 import sys
 
 import host_tree
@@ -54,6 +55,11 @@ def container(answer):
         yield f"  {hook['hook']} of {hook['device']}  {' '.join(hook['command'])}"
 
 
+def run_on(root, *arguments, **env):
+    """Runs a command of Patchbay about the host, with the programs of the host before those of this one."""
+    return run(*arguments, "--host-root", root, PATH=f"{root}/usr/local/bin:{os.environ['PATH']}", **env)
+
+
 class OnAnotherHost(support.TestCase):
     def setUp(self):
         support.skip_unless_device_nodes()
@@ -67,8 +73,7 @@ class OnAnotherHost(support.TestCase):
         return str(root), more
 
     def devices(self, example, root, node=None, probe=False):
-        ran = run("devices", *["--probe"] * probe, "-o", "json", "-c", str(example), "--host-root", root,
-                  NODE_NAME=node)
+        ran = run_on(root, "devices", *["--probe"] * probe, "-o", "json", "-c", str(example), NODE_NAME=node)
         self.assertEqual(ran.stderr, "")
         self.assertIn(ran.returncode, (0, 1) if probe else (0,))
         return json.loads(ran.stdout)
@@ -80,8 +85,7 @@ class OnAnotherHost(support.TestCase):
         lines, granted = ["patchbay devices", *listing(document)], set()
         for words in host.get("allocate", []):
             lines += ["", f"patchbay allocate {words}"]
-            ran = run("allocate", *words.split(), "-o", "json", "-c", str(config),
-                      "--host-root", root, NODE_NAME=node)
+            ran = run_on(root, "allocate", *words.split(), "-o", "json", "-c", str(config), NODE_NAME=node)
             if ran.returncode == 0:
                 lines += container(json.loads(ran.stdout))
                 granted.add(words.split()[0])

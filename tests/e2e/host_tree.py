@@ -5,6 +5,7 @@
 "/dev/nvidia{0..3}"       = "char 195:0+" # {0..3} or {a,b}; with + the minor numbers increase
 "/dev/serial/by-id/modem" = "link ../../ttyUSB0"
 "/opt/tools/version"      = "file 1.0"
+"/usr/local/bin/tool"     = "program echo 1.0"   # a shell script
 "/var/lib/empty"          = "dir"
 
 [below]                                   # names for the beginnings of paths in /sys/devices
@@ -110,6 +111,9 @@ class _Tree:
                 self.link(path, rest)
             elif kind == "file":
                 self.file(path, rest)
+            elif kind == "program":
+                self.file(path, f"#!/bin/sh\n{rest}\n")
+                self.place(path).chmod(0o755)
             elif kind == "dir":
                 self.place(path).mkdir()
             else:

@@ -31,6 +31,7 @@ constexpr std::size_t kMaxNamed = 3;
 std::string PaintLabel(std::string_view label, bool colored) {
   if (label == "listed") return Paint(label, Color::kGreen, colored);
   if (label == "rejected") return Paint(label, Color::kRed, colored);
+  if (label == "warning") return Paint(label, Color::kYellow, colored);
   return label == "hint" ? Paint(label, Color::kCyan, colored) : std::string(label);
 }
 
@@ -62,18 +63,28 @@ bool IsReportedAsRejection(const ScannedPlace& place, const std::vector<MatchOut
 }
 
 void AddScanned(const ExplainReport::Match& match, Lines& lines) {
-  std::size_t problems = 0;
+  std::size_t problems = 0, excludes = 0;
   for (const ScannedPlace& place : match.scanned) {
     if (place.problem.empty() || IsReportedAsRejection(place, match.outcomes)) continue;
-    if (++problems <= kMaxOthers) lines.Add("scanned", ProblemText(place));
+    if (++(place.is_exclude ? excludes : problems) > kMaxOthers) continue;
+    lines.Add(place.is_exclude ? "warning" : "scanned", ProblemText(place));
   }
   lines.More(problems - std::min(problems, kMaxOthers), " that cannot be read");
+  lines.More(excludes - std::min(excludes, kMaxOthers), " that exclude nothing");
   for (const std::string& text : ScannedTexts(match.scanned)) lines.Add("scanned", text);
 }
 
 std::string Why(const MatchOutcome& outcome) {
   if (outcome.kind == OutcomeKind::kRejected) return outcome.reason + ": " + outcome.detail;
   return outcome.detail;
+}
+
+/// Returns the reason without the path of the node if the label ends with it.
+std::string WhyAfter(const std::string& label, const MatchOutcome& outcome) {
+  std::string why = Why(outcome);
+  if (outcome.paths.size() != 1 || !label.ends_with(outcome.paths.front())) return why;
+  const std::string prefix = outcome.paths.front() + ": ";
+  return why.starts_with(prefix) ? why.substr(prefix.size()) : why;
 }
 
 /// The outcomes that share a line: those of one reason, or a single listed device.
@@ -112,7 +123,7 @@ void AddOutcomes(const ExplainReport::Match& match, OutcomeKind kind, Lines& lin
       hidden += group.labels.size();
       continue;
     }
-    const std::string what = Some(group.labels, kMaxNamed), why = Why(*group.first);
+    const std::string what = Some(group.labels, kMaxNamed), why = WhyAfter(what, *group.first);
     lines.Add(Name(kind), why.empty() ? what : what + (is_listed ? ", " : ": ") + why);
   }
   lines.More(hidden, is_listed ? Format("; `{}` lists them all", lines.style().devices)

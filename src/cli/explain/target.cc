@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "discovery/device_ancestry.h"
+#include "discovery/vfio.h"
 
 namespace patchbay {
 namespace {
@@ -60,6 +61,7 @@ std::vector<std::string> ExplainTarget::Names() const {
   std::vector<std::string> names = {argument};
   names.insert(names.end(), paths.begin(), paths.end());
   names.insert(names.end(), syspaths.begin(), syspaths.end());
+  names.insert(names.end(), functions.begin(), functions.end());
   return names;
 }
 
@@ -82,6 +84,7 @@ ExplainTarget FindTarget(const std::string& argument, const HostRoot& host) {
     is_node = !node->path.starts_with(kSysDevices);
     if (is_node) AddFact(std::string(Describe(node->type)), target.description);
     if (auto device = DeviceAt(*node, sysfs)) target.syspaths.push_back(std::move(*device));
+    target.functions = VfioFunctionsOf(node->path, host);
   } else {
     target.syspaths = DevicesNamed(target.argument, sysfs);
   }
@@ -93,6 +96,10 @@ ExplainTarget FindTarget(const std::string& argument, const HostRoot& host) {
     const std::string& node = device->self().node;
     if (!node.empty() && !target.HasPath(node)) target.paths.push_back(node);
     if (parent.empty()) parent = ParentText(*device, ancestries);
+  }
+  for (const std::string& path : target.functions) {
+    if (const auto device = ancestries.Of(path))
+      AddFact("of " + ParentText(*device, ancestries), target.description);
   }
   AddFact(parent, target.description);
   return target;

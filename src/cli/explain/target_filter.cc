@@ -5,6 +5,7 @@
 #include "cli/explain/target_filter.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/format.h"
 
@@ -50,8 +51,10 @@ bool IsAbout(const Subject& subject, const MatchOutcome& outcome) {
 
 bool IsOfParent(const Subject& subject, const MatchOutcome& outcome) {
   const bool has_parts = subject.traits.reads_sysfs && subject.traits.has_several_nodes;
-  return has_parts && !outcome.syspath.empty() &&
-         std::ranges::any_of(subject.target.syspaths, [&](const std::string& path) {
+  if (!has_parts || outcome.syspath.empty()) return false;
+  const auto& [syspaths, functions] = std::tie(subject.target.syspaths, subject.target.functions);
+  return std::ranges::find(functions, outcome.syspath) != functions.end() ||
+         std::ranges::any_of(syspaths, [&](const std::string& path) {
            return path.starts_with(outcome.syspath + "/");
          });
 }

@@ -483,6 +483,7 @@ TEST_F(ArgumentsTest, TryNamesTheProgramThatHasTheSimulators) {
   const test::Ran ran = RunCli({"try", "--once"});
   EXPECT_EQ(ran.code, kFailed);
   EXPECT_THAT(ran.err, HasSubstr("/patchbay-try (No such file or directory), which has the "));
+  EXPECT_THAT(ran.err, testing::ContainsRegex("the image patchbay:[0-9.]+-tools contain it\n"));
 }
 
 }  // namespace

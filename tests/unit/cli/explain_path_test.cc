@@ -185,6 +185,31 @@ TEST_F(ExplainPathTest, FollowsLinksToListedDevices) {
                     HasSubstr("rejected   /dev/serial/by-id/gone: dangling_link: ")));
 }
 
+TEST_F(ExplainPathTest, VfioNodeHasTheReasonOfItsFunction) {
+  const std::string card = "/sys/devices/pci0000:3a/0000:3b:00.1";
+  const std::string function = "/sys/devices/pci0000:3a/0000:3b:11.0";
+  sysfs_.Device(card, {.subsystem = "pci", .driver = "ice"});
+  sysfs_.Device(function, {.subsystem = "pci",
+                           .driver = "vfio-pci",
+                           .attributes = {{"vendor", "0x8086"}, {"device", "0x1889"}}});
+  tree_.Link(function + "/physfn", "../0000:3b:00.1");
+  tree_.Dir("/sys/kernel/iommu_groups/63/devices");
+  tree_.Link(function + "/iommu_group", "../../../kernel/iommu_groups/63");
+  tree_.Link("/sys/kernel/iommu_groups/63/devices/0000:3b:11.0",
+             "../../../../devices/pci0000:3a/0000:3b:11.0");
+  sysfs_.Device("/sys/devices/virtual/vfio/63",
+                {.subsystem = "vfio", .number = "243:0", .node = "vfio/63"});
+  Match("pci = '8086:1889'\nudev = { attributes = { physfn = '0000:3b:00.0' } }");
+  EXPECT_THAT(Explained("/dev/vfio/63"),
+              AllOf(StartsWith("/dev/vfio/63: a character device, of the PCI device 8086:1889 at "
+                               "0000:3b:11.0\n"),
+                    HasSubstr("filtered   0000:3b:11.0: "),
+                    HasSubstr("its attribute physfn is \"0000:3b:00.1\", not 0000:3b:00.0\n")));
+  Match("path = '/dev/vfio/7*'");
+  EXPECT_THAT(Explained("/dev/vfio/63"),
+              HasSubstr("filtered   /dev/vfio/63: the pattern does not match it\n"));
+}
+
 TEST_F(ExplainPathTest, ReportsMissingSysMount) {
   tree_.CharDevice("dev/ttyUSB0", 188, 0);
   tree_.CharDevice("dev/ttyUSB1", 188, 1);

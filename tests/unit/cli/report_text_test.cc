@@ -68,6 +68,27 @@ TEST(ExplanationTextTest, GroupsDirectoriesOnOneLine) {
             Not(HasSubstr("**"))));
 }
 
+TEST(ExplanationTextTest, PrintsThePathOfADeviceOnce) {
+  const auto text = [](std::vector<std::string> paths, const std::string& detail) {
+    ExplainReport::Match match;
+    match.outcomes.push_back({{"1-5", std::move(paths), ""}, OutcomeKind::kListed, "", detail});
+    return TextOf(match);
+  };
+  EXPECT_THAT(text({"/dev/a"}, "/dev/a: group is root"),
+              HasSubstr("listed     1-5: /dev/a, group is root\n"));
+  EXPECT_THAT(text({"/dev/a", "/dev/b"}, "/dev/b: group is root"),
+              HasSubstr("listed     1-5: /dev/a, /dev/b, /dev/b: group is root\n"));
+  EXPECT_THAT(text({"/dev/a"}, "/dev/ab: group is root"),
+              HasSubstr("listed     1-5: /dev/a, /dev/ab: group is root\n"));
+}
+
+TEST(ExplanationTextTest, LabelsWarnings) {
+  ExplainReport::Match match;
+  match.scanned.push_back(
+      {.place = "not.pci", .problem = "not.pci: it excludes nothing", .is_exclude = true});
+  EXPECT_THAT(TextOf(match), HasSubstr("warning    not.pci: it excludes nothing\n"));
+}
+
 TEST(ExplanationTextTest, PrintsThePathOfAProblemOnce) {
   const auto text = [](const std::string& place, const std::string& problem) {
     ExplainReport::Match match;

@@ -82,7 +82,8 @@ TEST_F(CommandSourceTest, FailureKeepsTheLastListAndIsReported) {
   const std::pair<std::string, std::string> failures[] = {
       {"exit 3", "exit code 3"},
       {"echo not json", "JSON"},
-      {"true", "nothing"},
+      {"true", "print [] when there is no device; its last"},
+      {"printf 'one\\ntool: \\033[2J\\n' >&2", "when there is no device: tool: \\x1b[2J; its last"},
       {"kill -9 $$", "signal"},
       {"sleep 60", "timed out after"},
       {"yes", "more than"},

@@ -163,8 +163,7 @@ TEST_F(ExclusionTest, ReportNamesOnlyPatternsThatMatchNothing) {
     return texts;
   };
   EXPECT_THAT(problems("/dev/disk/by-id/nvme-OTHER"),
-              ElementsAre("/dev/disk/by-id/nvme-OTHER excludes nothing: no device that the match "
-                          "finds has it now"));
+              ElementsAre(testing::StartsWith("/dev/disk/by-id/nvme-OTHER: it excludes nothing")));
   EXPECT_THAT(problems("/dev/disk/by-id/nvme-*"), IsEmpty());
   EXPECT_THAT(problems("/dev/nvme0n1"), IsEmpty());
 }

@@ -581,9 +581,9 @@ TEST_F(SysfsSourcesTest, ReportsConditionsOfNotThatExcludeNothing) {
     match.negated.usb = second;
     EXPECT_THAT(unused(match), IsEmpty());
     match.negated.usb = misspelled;
-    EXPECT_THAT(unused(match), ElementsAre("not.usb"));
+    EXPECT_THAT(unused(match), ElementsAre("not.usb_port"));
     match.negated.udev = UdevPattern{{}, {}, {{"ID_SERIAL_SHORT", {Name("SYSTEM")}}}, {}};
-    EXPECT_THAT(unused(match), ElementsAre("not.udev", "not.usb"));
+    EXPECT_THAT(unused(match), ElementsAre("not.udev", "not.usb_port"));
     match.exclude_required = true;
     EXPECT_THAT(Find(match).devices, testing::SizeIs(2)) << "it is about globs";
     // Both exclude the same device.
@@ -594,6 +594,70 @@ TEST_F(SysfsSourcesTest, ReportsConditionsOfNotThatExcludeNothing) {
   MatchSpec absent = Usb(0x0403, 0x6015);
   absent.negated.usb = misspelled;
   EXPECT_THAT(unused(absent), IsEmpty()) << "there is nothing to exclude";
+}
+
+// Users write both, in case that one of them has a typing error.
+TEST_F(SysfsSourcesTest, ExcludeAndNotForOneDeviceAreBothUsed) {
+  tree_.Link("dev/serial/by-id/one", "../../ttyUSB0");
+  tree_.File(kHub.substr(1) + "/1-1.1/devpath", "1.1\n");
+  HardwarePatterns negated;
+  negated.usb = UsbPattern{};
+  negated.usb->ports = {Name("1-1.1")};
+  negated.udev = UdevPattern{{}, {}, {}, {{"devpath", {Name("1.1")}}}};
+  MatchSpec by_usb = Usb(0x0403, 0x6001);
+  by_usb.conditions.udev = Subsystem("tty");
+  for (MatchSpec match : {by_usb, Udev(Subsystem("tty")), test::PathMatch({"/dev/ttyUSB*"}),
+                          test::RegexMatch("/dev/ttyUSB[0-9]+")}) {
+    match.negated = negated;
+    for (const std::string group_by : {"", "usb_port"}) {
+      match.group_by = group_by;
+      for (const char* exclude :
+           {"/dev/serial/by-id/one", "/dev/ttyUSB0", "/dev/ttyUSB*0", "/dev/bus/usb/001/004"}) {
+        MatchSpec both = test::Without(match, exclude);
+        both.exclude_required = true;
+        const Discovery found = Find(both);
+        EXPECT_THAT(found.unused_excludes, IsEmpty())
+            << match.source.index() << group_by << exclude;
+        EXPECT_THAT(Paths(found), ElementsAre("/dev/ttyUSB1"))
+            << match.source.index() << group_by << exclude;
+      }
+    }
+    match.group_by = "";
+    match.negated.usb->ports = {Name("1-1.[12]")};
+    const Discovery behind_hub = Find(test::Without(match, "/dev/bus/usb/001/002"));
+    EXPECT_THAT(behind_hub.unused_excludes, IsEmpty()) << match.source.index();
+  }
+}
+
+TEST_F(SysfsSourcesTest, ExcludeAndNotForOneCardAreBothUsed) {
+  Graphics();
+  for (MatchSpec match : {Pci(0x1002, std::nullopt), test::PathMatch({"/dev/dri/card*"})}) {
+    match.negated.pci = PciPattern{};
+    match.negated.pci->addresses = {Name("0000:03:00.0")};
+    for (const char* exclude : {"/dev/dri/card0", "/dev/dri/card*"}) {
+      const Discovery found = Find(test::Without(match, exclude));
+      EXPECT_THAT(found.devices, IsEmpty());
+      EXPECT_THAT(found.unused_excludes, IsEmpty()) << match.source.index() << exclude;
+    }
+  }
+}
+
+TEST_F(SysfsSourcesTest, UnusedConditionHasTheKeysOfTheUser) {
+  MatchSpec match = test::PathMatch({"/dev/ttyUSB*"});
+  const auto unused = [&] {
+    const Discovery found = Find(match);
+    return found.unused_excludes.empty() ? "" : found.unused_excludes.front().what;
+  };
+  match.negated.pci = PciPattern{{{0x10ee, {}}}, {}};
+  EXPECT_EQ(unused(), "not.pci");
+  match.negated.pci->addresses = {Name("0000:01:00.0")};
+  EXPECT_EQ(unused(), "not.pci, not.pci_address");
+  match.negated.pci->ids.clear();
+  EXPECT_EQ(unused(), "not.pci_address");
+  match.negated.pci.reset();
+  match.negated.usb = UsbPattern{};
+  match.negated.usb->serials = {Name("none")};
+  EXPECT_EQ(unused(), "not.serial");
 }
 
 TEST_F(SysfsSourcesTest, RejectsADeviceWithAMissingNode) {
