@@ -210,7 +210,8 @@ bool IsGlob(const Spot& spot) {
 
 /// :rw at the end of a path
 bool IsPermissions(const Spot& spot) {
-  return IsPath(spot.kind) && spot.rest.size() > 1 && HasOnly(spot.rest.substr(1), "rwmo");
+  return (IsPath(spot.kind) || spot.kind == PatternKind::kPlain) && spot.rest.size() > 1 &&
+         HasOnly(spot.rest.substr(1), "rwmo");
 }
 
 /// A part of a pattern that has a meaning elsewhere or none, and what to write instead.
@@ -273,11 +274,27 @@ constexpr ForeignPart kForeignInRegex[] = {
     {"*", IsGlob, "repeats the character before it", "in a regular expression, any text is .*"},
 };
 
+constexpr std::string_view kNoWildcards = "is only a character: this path has no wildcards";
+constexpr std::string_view kOnePath =
+    "name one path; the `path` of a match has patterns, and a container gets each node of a device";
+constexpr std::string_view kForTables = "write a table with host_path for each path";
+constexpr ForeignPart kForeignInPlain[] = {
+    {":", IsPermissions, "does not set permissions",
+     "write permissions = \"rw\" for a device node, and read_only = true or false for a mount"},
+    {":/", Always, "does not separate the paths of host and container",
+     "write host_path = \"/…\" and container_path = \"/…\""},
+    {",/", Always, kNoSeparator, kForTables},
+    {" /", Always, kNoSeparator, kForTables},
+    {"*", Always, kNoWildcards, kOnePath},
+    {"[0-9]", Always, kNoWildcards, kOnePath},
+};
+
 /// Returns the first foreign part of a pattern and sets `at` to its offset, or returns null.
 /// Escaped characters and those in brackets are literal.
 const ForeignPart* FindForeignPart(std::string_view pattern, PatternKind kind, std::size_t& at) {
-  const bool is_regex = kind == PatternKind::kPathRegex || kind == PatternKind::kTextRegex;
-  const auto parts = is_regex ? std::span<const ForeignPart>(kForeignInRegex) : kForeignParts;
+  std::span<const ForeignPart> parts = kForeignParts;
+  if (kind == PatternKind::kPathRegex || kind == PatternKind::kRegex) parts = kForeignInRegex;
+  if (kind == PatternKind::kPlain) parts = kForeignInPlain;
   for (at = 0; at < pattern.size(); ++at) {
     const Spot spot{pattern.substr(0, at), pattern.substr(at), kind};
     const auto found = std::ranges::find_if(parts, [&](const ForeignPart& part) {

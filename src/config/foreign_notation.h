@@ -20,9 +20,9 @@ void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporte
 void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter);
 
 /// A glob for the paths that are the source of a match, for other paths, for text from a device,
-/// for names of the kernel without commas, for those in which dots are usual too, or for hosts; or
-/// a regular expression for paths or for other text.
-enum class PatternKind { kSource, kPath, kText, kName, kDotted, kHost, kPathRegex, kTextRegex };
+/// for names of the kernel without commas, for those in which dots are usual too, or for hosts; a
+/// regular expression for paths or for other text; or a path without wildcards.
+enum class PatternKind { kSource, kPath, kText, kName, kDotted, kHost, kPathRegex, kRegex, kPlain };
 
 /// Reports the first part of a valid pattern that is syntax of the other kind, of a shell or of
 /// udev, or separates several patterns.

@@ -83,7 +83,7 @@ std::string HintOnSyntax(PatternKind kind, std::string_view text, std::size_t of
     case PatternKind::kSource:
     case PatternKind::kPath: return HintOnGlob(text, offset);
     case PatternKind::kPathRegex: return HintOnRegex(text, offset);
-    case PatternKind::kTextRegex: return "use RE2 syntax";
+    case PatternKind::kRegex: return "use RE2 syntax";
     default: return "supported: *, ?, [a-z] and {a,b}; a backslash escapes the next character";
   }
 }
@@ -199,8 +199,8 @@ std::optional<Regex> PatternCompiler::PathRegex(const Text& text) {
 }
 
 std::optional<TextPattern> PatternCompiler::TextRegex(const Text& text) {
-  auto pattern = Accept(TextPattern::Compile(text.value), text, PatternKind::kTextRegex);
-  if (pattern) WarnOfForeignParts(text, PatternKind::kTextRegex, reporter_);
+  auto pattern = Accept(TextPattern::Compile(text.value), text, PatternKind::kRegex);
+  if (pattern) WarnOfForeignParts(text, PatternKind::kRegex, reporter_);
   return pattern;
 }
 

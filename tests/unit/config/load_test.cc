@@ -420,6 +420,12 @@ TEST(Load, AcceptsTextThatOnlyResemblesAForeignNotation) {
   LoadGood(Resource("[resource.env]\nA = '{{{path}}} {{}} {{path: 1}} {{pth}}'"));
   LoadGood(Resource("[resource.env]\nA = '{{print}} $HOME'", "command = ['x']"));
   LoadGood(Resource("[resource.env]\nA = '$(date) $x $PWD $$path'"));
+  for (const std::string_view path :
+       {"/dev/snd/by-path/pci-0000:00:1f.3", "/sys/bus/pci/devices/0000:3b:00.0/{pci_address:>8}",
+        "/dev/disk/by-path/pci-{pci_address}:{slot:02}", "/sys/class/leds/a::b/c", "/opt/a,b [c-d]",
+        "{path}"}) {
+    LoadGood(Resource(Format("[[resource.mount]]\nhost_path = '{}'", path), "pci = '*:*'"));
+  }
   for (const std::string_view match :
        {"regex = '/dev/ttyUSB[0-9]+'", "regex = '/dev/(a|b)*x'", "regex = '/dev/x.*'",
         "regex = '/dev/x\\.*'", "path = ['/dev/dfl-fme.*', '/dev/a(b)*', '/dev/x+', '/dev/sd[.*]']",
