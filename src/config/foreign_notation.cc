@@ -356,7 +356,7 @@ std::string HintOf(const ForeignPart& part, std::string_view pattern, PatternKin
 
 }  // namespace
 
-void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporter) {
+void WarnOfDoubledBraces(const Text& text, const Scope& scope, bool in_argv, Reporter& reporter) {
   constexpr auto kNone = std::string_view::npos;
   const std::string_view value = text.value;
   for (auto at = value.find("{{"); at != kNone; at = value.find("{{", at + 1)) {
@@ -368,19 +368,25 @@ void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporte
     const auto start = body.find_first_not_of(" .");
     if (has_three || start == kNone) continue;
     const std::string_view name = NameAt(body.substr(start));
+    const std::string_view rest = body.substr(start + name.size());
     const std::string variable = VariableLike(name, scope);
-    if (variable.empty() || body.find_first_not_of(' ', start + name.size()) != kNone) continue;
+    const bool ends = rest.find_first_not_of(' ') == kNone;
+    // Outside of programs, it can also be {{ .Spec.Name }} or have a filter.
+    const bool is_foreign =
+        in_argv ? ends && !variable.empty()
+                : !name.empty() && (ends || rest.starts_with('.') || rest.starts_with(" |"));
+    if (!is_foreign) continue;
     return ReportNotReplaced(
         text, at, value.substr(at, end + 2 - at),
         Format("variables are written in single braces: {{{}}}; {{{{ is a literal brace, and "
                "{{{{{{{{ are two",
-               variable),
+               variable.empty() ? name : variable),
         reporter);
   }
 }
 
 void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter) {
-  WarnOfDoubledBraces(text, scope, reporter);
+  WarnOfDoubledBraces(text, scope, false, reporter);
   for (auto found = FindDollar(text.value); found;
        found = FindDollar(text.value, found->offset + 1)) {
     const std::string variable = VariableLike(found->name, scope);

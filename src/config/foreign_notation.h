@@ -12,8 +12,9 @@ namespace patchbay {
 /// Hints on text in the notation of another program or key. A warning is about text that is valid
 /// and means something else here, which is probably not intended.
 
-/// Reports {{name}}, {{ name }} and {{ .Name }} in a template if the scope has the variable.
-void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporter);
+/// Reports {{name}}, {{ name }} and {{ .Name }} in a template; in an argument of a program, which
+/// can have such a notation itself, only if the scope has the variable.
+void WarnOfDoubledBraces(const Text& text, const Scope& scope, bool in_argv, Reporter& reporter);
 
 /// Reports these and, also if the scope has the variable, the notation of a shell, of Kubernetes
 /// and of udev: $NAME, ${name} and $(NAME).

@@ -417,8 +417,8 @@ TEST(Load, AcceptsTextThatOnlyResemblesAForeignNotation) {
         R"(["docker", "ps", "--format={{{{.Name}}}}"])"}) {
     LoadGood(Resource(Format("[resource.health]\ncommand = {}", command)));
   }
-  LoadGood(Resource("[resource.env]\nA = '{{{path}}} {{}} {{path: 1}} {{pth}}'"));
-  LoadGood(Resource("[resource.env]\nA = '{{print}} $HOME'", "command = ['x']"));
+  LoadGood(Resource("[resource.env]\nA = '{{{path}}} {{}} {{path: 1}} {{\"a\": [{{1}}]}}'"));
+  LoadGood(Resource("[resource.env]\nA = '{{print $1}} $HOME'", "command = ['x']"));
   LoadGood(Resource("[resource.env]\nA = '$(date) $x $PWD $$path'"));
   for (const std::string_view path :
        {"/dev/snd/by-path/pci-0000:00:1f.3", "/sys/bus/pci/devices/0000:3b:00.0/{pci_address:>8}",
