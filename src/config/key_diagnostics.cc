@@ -52,16 +52,12 @@ std::string ExampleOf(const KeyInfo& key) {
     case ValueType::kDuration: return Format("write {} = {}", key.name, key.default_value);
     case ValueType::kTemplateTable:
     case ValueType::kAttributeTable:
-      return Format("write [{}.{}] and below it KEY = \"…\"", key.section, key.name);
+      return Format("write {} and below it KEY = \"…\"", SectionTitle(key));
     case ValueType::kPatternTable: return Format("write {} = {{ NAME = \"…\" }}", key.name);
     case ValueType::kTable:
-      return key.section.empty()
-                 ? Format("write [{}]", key.name)
-                 : Format("write [{0}.{1}] or {1} = {{ … }}", key.section, key.name);
     case ValueType::kTables:
-      return key.section.empty()
-                 ? Format("write [[{}]]", key.name)
-                 : Format("write [[{0}.{1}]] or {1} = [{{ … }}]", key.section, key.name);
+      return Format("write {} or {} = {}", SectionTitle(key), key.name,
+                    key.type == ValueType::kTable ? "{ … }" : "[{ … }]");
   }
   return "";
 }
@@ -331,7 +327,7 @@ void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& rep
 void ReportMisplaced(const KeyInfo& table, const Text& name, Reporter& reporter) {
   const auto keys = NearestKeys(name.value, table.section);
   const std::string sections = TitlesOf(keys);
-  const std::string title = Format("[{}.{}]", table.section, table.name);
+  const std::string title = SectionTitle(table);
   const bool has_upper_case = table.name == "env" || table.name == "properties";
   const bool has_domains = table.section == "resource" && !has_upper_case;
   reporter.Report(
@@ -344,12 +340,11 @@ void ReportMisplaced(const KeyInfo& table, const Text& name, Reporter& reporter)
                             : ""));
 }
 
-void ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInfo> keys, Reporter& reporter) {
+void ReportUnknownKey(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
   const Text& key = entry.key;
-  reporter.Report(
-      Code::kUnknownKey, key.place,
-      Format("{} has no key \"{}\"", SectionTitle(keys.front().section), key.value.substr(0, 100)),
-      key.value.size() > 100 ? "" : HintOnUnknown(entry, keys));
+  reporter.Report(Code::kUnknownKey, key.place,
+                  Format("{} has no key \"{}\"", SectionTitle(table), key.value.substr(0, 100)),
+                  key.value.size() > 100 ? "" : HintOnUnknown(entry, KeysOf(table.table)));
 }
 
 void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter& reporter) {
@@ -366,7 +361,7 @@ void ReportEmpty(const KeyInfo& key, const SourceLocation& place, Reporter& repo
 void ReportDuplicateSection(const KeyInfo& key, const SourceLocation& place,
                             const SourceLocation& first, Reporter& reporter) {
   reporter.Report(Code::kDuplicate, place,
-                  Format("{} is already defined at {}", SectionTitle(key.table), Where(first)),
+                  Format("{} is already defined at {}", SectionTitle(key), Where(first)),
                   "all files form one document: keep this section in one of them");
 }
 
