@@ -335,9 +335,9 @@ void ReportMisplaced(const KeyInfo& table, const Text& name, Reporter& reporter)
       Format("\"{}\" in {} is a key of {}", name.value, title, sections),
       Format("it belongs to {}; move it {}{}", sections,
              keys.front()->section == table.section ? "above the table " + title : "there",
-             has_upper_case ? ", or write the name in upper case"
-             : has_domains  ? Format(", or write \"example.com/{}\"", name.value)
-                            : ""));
+             has_upper_case && name.value != "path"  // PATH is reserved
+                 ? ", or write the name in upper case"
+                 : has_domains ? Format(", or write \"example.com/{}\"", name.value) : ""));
 }
 
 void ReportUnknownKey(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
