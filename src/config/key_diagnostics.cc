@@ -2,7 +2,7 @@
 // value in the right type if its meaning is clear, otherwise an example. The hint on an unknown key
 // is the first that applies of: the replacement for a key of another device plugin, a section with
 // a similar name if the value is a table, the nearest section that has the key, the replacement in
-// a section below, a key with a similar name, and the list of keys. For `udev` there are separate
+// another section, a key with a similar name, and the list of keys. For `udev` there are separate
 // hints. Text from the file is shortened to 100 bytes.
 
 #include "config/key_diagnostics.h"
@@ -212,7 +212,7 @@ constexpr ForeignKeys kForeignKeys[] = {
     {"resource", "nodes node_name node_names node_selector nodeName nodeNames nodeSelector",
      "write on_nodes = [\"rack-*\"], with names of nodes; labels belong to the DaemonSet"},
     {"resource.device_node resource.mount", "path source src", "write host_path = \"/…\""},
-    {"resource.device_node resource.mount", "target destination dst",
+    {"resource.device_node resource.mount", "target destination dst mountPath",
      "write container_path = \"/…\""},
     {"resource.health", "interval", "write period = \"30s\""},
     {"resource.health", "path", "write file = \"/…\""},
@@ -267,13 +267,13 @@ std::string_view HintOnForeignKey(std::string_view key, std::string_view section
   return found == std::end(kForeignKeys) ? "" : found->hint;
 }
 
-/// Returns the hint on a foreign key of a section below this one, or "".
-std::string HintOnForeignKeyBelow(std::string_view key, std::string_view section) {
-  const std::string above = section.empty() ? "" : Format("{}.", section);
+/// Returns the hint on a foreign key of another section of the same entry, or "".
+std::string HintOnForeignKeyElsewhere(std::string_view key, std::string_view section) {
+  const std::string_view entry = section.substr(0, section.find('.'));
   for (const ForeignKeys& foreign : kForeignKeys) {
-    if (!HasWord(foreign.names, key) || !foreign.sections.starts_with(above)) continue;
+    if (!HasWord(foreign.names, key) || !foreign.sections.starts_with(entry)) continue;
     const std::string_view first = foreign.sections.substr(0, foreign.sections.find(' '));
-    return Format("in {}, {}", SectionTitle(first), foreign.hint);
+    return entry == "daemon" ? "" : Format("in {}, {}", SectionTitle(first), foreign.hint);
   }
   return "";
 }
@@ -287,7 +287,7 @@ std::string HintOnUnknown(const TomlEntry& entry, std::span<const KeyInfo> keys)
     if (std::string hint = DidYouMean(key, NamesOf(keys, true)); !hint.empty()) return hint;
   }
   if (std::string hint = WhereItBelongs(key, section); !hint.empty()) return hint;
-  if (std::string hint = HintOnForeignKeyBelow(key, section); !hint.empty()) return hint;
+  if (std::string hint = HintOnForeignKeyElsewhere(key, section); !hint.empty()) return hint;
   const std::vector<std::string_view> known = NamesOf(keys);
   return DidYouMean(key, known, known.size() > 15 ? "" : Format("must be one of {}", OneOf(known)));
 }
