@@ -146,7 +146,9 @@ std::optional<Template> CompileArgument(const Text& text, const Scope& scope, Re
     const bool integer = type == VariableType::kInteger;
     const auto sample = integer ? FormatValue(std::int64_t{1}) : FormatValue("x");
     const std::string hint =
-        integer ? "valid formats for numbers: 02, >4, x" : "valid formats for text: >8, <8, .4";
+        integer ? "valid formats for numbers: 02, >4, x"
+                : Format("valid formats for text: >8, <8, .4; {{{}:0>3}} adds zeros, as in 003",
+                         field.name);
     const auto formatted = FormatBySpec(field.spec, sample);
     if (formatted && formatted->size() <= Template::kMaxResult) continue;
     reporter.Report(Code::kBadTemplate, place,

@@ -518,6 +518,8 @@ inline std::vector<Sample> BadSamples() {
        "is not available in the ID", "path"},
       {Env("A = 'é{pth}'"), "6:9 unknown-variable", "", ""},
       {Env("A = '{name:d}'"), "6:7 bad-template", "text", ""},
+      {Resource("[resource.env]\nA = '{usb_bus:03}'", "usb = '*:*'"), "6:7 bad-template", "text",
+       "{usb_bus:0>3} adds zeros, as in 003"},
       {Env("A = '{slot:s}'"), "6:7 bad-template", "a number", ""},
       {Env("A = '{slot:99999}'"), "6:7 bad-template", "width", ""},
       {Env("A = '{slot:9999}'"), "6:7 bad-template", "", ""},

@@ -398,6 +398,7 @@ TEST(Load, AcceptsUnusualButValidInput) {
   LoadGood(Resource("[resource.env]\nA = '{n}'\n[[resource.match]]\nregex = '/dev/y(?P<n>.)'",
                     "command = ['x']"));
   LoadGood(Resource("", "regex = '/dev/x'\nid = '{major}-{minor:03x}'"));
+  LoadGood(Resource("[resource.env]\nA = '{usb_bus:0>3}:{usb_device:0>3}'", "usb = '*:*'"));
   LoadGood("\xEF\xBB\xBF[daemon]\r\nlisten = ':0'\r\n" + Resource(""));
 }
 
