@@ -33,23 +33,26 @@ std::string_view KindOf(const TomlValue& value) {
   return kKinds[value.value.index()];
 }
 
+/// Returns whether the default of a string is a path or an address, and so shows its form.
+bool HasForm(const KeyInfo& key) {
+  return key.default_value.find_first_of(":/") != std::string_view::npos;
+}
+
 /// Returns a hint that shows how to write a value of the key's type.
 std::string ExampleOf(const KeyInfo& key) {
   switch (key.type) {
     case ValueType::kString:
-    case ValueType::kTemplate: return Format("write {} = \"…\"", key.name);
+    case ValueType::kTemplate:
+      if (!HasForm(key)) return Format("write {} = \"…\"", key.name);
+      [[fallthrough]];
+    case ValueType::kDuration: return Format("as in {} = {}", key.name, key.default_value);
     case ValueType::kStringOrStrings: return Format("write {0} = \"…\" or {0} = [\"…\"]", key.name);
     case ValueType::kStrings:
     case ValueType::kTemplates: return Format("write {} = [\"…\"]", key.name);
     case ValueType::kChoice: return Format("must be one of {}", OneOf(key.choices));
     case ValueType::kInteger:
-      // A default of 0 has the same effect as omitting the key, so it is not a good example.
-      return Format("write {} = {}", key.name,
-                    key.default_value.empty() || key.default_value == "0"
-                        ? std::to_string(std::max<std::int64_t>(key.range.min, 1))
-                        : key.default_value);
+      return Format("write {} = N, from {} to {}", key.name, key.range.min, key.range.max);
     case ValueType::kBoolean: return Format("write {} = true or false", key.name);
-    case ValueType::kDuration: return Format("write {} = {}", key.name, key.default_value);
     case ValueType::kTemplateTable:
     case ValueType::kAttributeTable:
       return Format("write {} and below it KEY = \"…\"", SectionTitle(key));
@@ -88,7 +91,8 @@ std::string Converted(const KeyInfo& key, const TomlValue& value) {
                                                                                   : "";
     case ValueType::kDuration: return number == nullptr ? "" : quoted(WithUnit(key, *number));
     case ValueType::kString:
-    case ValueType::kTemplate: return number == nullptr ? "" : quoted(std::to_string(*number));
+    case ValueType::kTemplate:
+      return number == nullptr || HasForm(key) ? "" : quoted(std::to_string(*number));
     case ValueType::kStrings:
     case ValueType::kTemplates: {
       // One with spaces can be a command line.
@@ -312,6 +316,7 @@ void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& rep
     return;
   }
   const bool is_attribute = table.type == ValueType::kAttributeTable;
+  const bool has_dots = table.name == "annotations" && IsSection(entry.value);
   const std::string wanted =
       is_attribute ? Format(", or a table with one of the keys {}, whose value is a string",
                             OneOf(kAttributeTypeNames))
@@ -319,8 +324,9 @@ void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& rep
   reporter.Report(
       Code::kWrongType, entry.value.place,
       Format("\"{}.{}\" must be a string{}", table.name, name, wanted),
-      is_attribute
-          ? Format("as in {0} = \"{{id}}\", or {0} = {{ int = \"{{numa_node}}\" }}", key)
+      is_attribute ? Format("as in {0} = \"{{id}}\", or {0} = {{ int = \"{{numa_node}}\" }}", key)
+      : has_dots
+          ? Format("put a name with dots in quotes: \"{}.…\" = \"…\"", name)
           : Format("in the table {}, {}", table.name, HintOnWrongType({.name = key}, entry.value)));
 }
 
