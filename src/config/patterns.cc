@@ -33,6 +33,12 @@ std::string HintOnGlob(std::string_view text, std::size_t offset) {
                   Truncate(text.substr(1), 100));
   }
   if (text.starts_with('^')) return "a glob matches the whole path: remove ^ and $";
+  if (text.find('/') == text.npos) {
+    return Format(
+        "write \"/dev/{0}\"; a network interface is found, or in not = {{ … }} excluded, by "
+        "udev = {{ subsystem = \"net\", properties = {{ INTERFACE = \"{0}\" }} }}",
+        Truncate(text, 100));
+  }
   if (!text.starts_with('/')) return "use an absolute path, as in /dev/ttyUSB*";
   if (offset < text.size() && text[offset] == '.')
     return "write the path without . and .. components";
