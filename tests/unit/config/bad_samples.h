@@ -308,6 +308,8 @@ inline std::vector<Sample> BadSamples() {
        "keep `path` or `regex`;"},
       {WithMatch("count = 3\ntype = 'any'"), "5:8 wrong-combination", "\"type\"", ""},
       {WithMatch("count = 3\nid = 'a'"), "5:6 constant-id", "the same ID", "license-{index}"},
+      {WithMatch("count = 3\n[[resource.match]]\ncount = 2"), "5:1 constant-id",
+       "the same IDs as those of another count", "as in id = \"b-{index}\""},
       {WithMatch("count = 3\nid = '{name}-{index}'"), "5:8 unknown-variable", "\"name\"",
        "devices of a \"count\" have no node: use {index}"},
       {WithMatch("count = 3\nid = 'lic-{slot}'"), "5:12 unknown-variable", "in the ID of a device",

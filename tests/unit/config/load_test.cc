@@ -387,6 +387,7 @@ TEST(Load, AcceptsUnusualButValidInput) {
   };
   for (const std::string_view text : texts) LoadGood(Resource(text));
   LoadGood(Resource("", "path = '/dev/x'\nid = 'only'"));
+  LoadGood(Resource("[[resource.match]]\ncount = 2\nid = 'b-{index}'", "count = 2"));
   LoadGood(Resource("[resource.env]\nA = '{INTERFACE} {numa_node} {id}'",
                     "udev = { subsystem = 'net' }"));
   for (const std::string_view subsystem : {"['net', 'tty']", "'n?t'", "'tty'"}) {
