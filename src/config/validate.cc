@@ -160,6 +160,10 @@ void CompileOnNodes(const Section& resource, PatternCompiler& patterns, Resource
     std::ranges::move(patterns.Names({text}, kNodeName),
                       std::back_inserter(excludes ? spec.on_nodes.except : spec.on_nodes.only));
   }
+  if (std::ranges::count(spec.on_nodes.except, "*", &NamePattern::text) > 0) {
+    patterns.reporter().Report(Code::kBadPattern, resource.PlaceOf("on_nodes"),
+                               "\"!*\" excludes every node", "exclude fewer, as in \"!rack-*\"");
+  }
 }
 
 void CheckSeparator(const Text& separator, Reporter& reporter) {

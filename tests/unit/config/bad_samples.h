@@ -293,6 +293,7 @@ inline std::vector<Sample> BadSamples() {
        "lowercase"},
       {OnNodes("'edge-[0-9]+'"), "3:24 bad-pattern", "edge-[0-9]+", "[0-9]* for a number"},
       {OnNodes("'!a', '!b_*'"), "3:22 bad-pattern", "b_*", ""},
+      {OnNodes("'a', '!*'"), "3:12 bad-pattern", "\"!*\" excludes every node", "exclude fewer"},
       {OnNodes("''"), "3:13 bad-pattern", "a name that a node", ""},
       {OnNodes("'a', '{b'"), "3:19 bad-pattern", "not closed", "{a,b}"},
       {WithMatch("usb = '0403:*'\nserial = 'A}'"), "5:12 bad-pattern", "unmatched", "{a,b}"},
