@@ -124,7 +124,7 @@ std::vector<Template> CompileArgv(const Section& section, const Scope& scope, Re
   const std::vector<Text> list = ReadArgv(section, reporter);
   const bool can_have_code = CanHaveCode(list);
   for (const Text& argument : list) {
-    if (!can_have_code) WarnOfDoubledBraces(argument, scope, reporter);
+    if (!can_have_code) WarnOfDoubledBraces(argument, scope, true, reporter);
     if (auto compiled = CompileArgument(argument, scope, reporter)) {
       argv.push_back(std::move(*compiled));
     }

@@ -17,6 +17,7 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "config/drm_nodes.h"
+#include "config/foreign_notation.h"
 #include "config/match.h"
 #include "config/normalize.h"
 #include "config/path_clashes.h"
@@ -84,7 +85,9 @@ std::optional<Template> ContainerCompiler::Checked(const Text& text, Check check
 
 std::optional<Template> ContainerCompiler::Path(const Text* text, Check check) {
   if (text == nullptr) return std::nullopt;
-  return Checked(*text, check, Code::kBadPath, "use an absolute path, as in /dev/{name}");
+  auto path = Checked(*text, check, Code::kBadPath, "use an absolute path, as in /dev/{name}");
+  if (path) WarnOfForeignParts(*text, PatternKind::kPlain, reporter_);
+  return path;
 }
 
 /// Returns whether a container can get two different devices.

@@ -133,6 +133,7 @@ void WarnOfKeysOfTheOtherApi(const Section& resource, const ResourceSpec& spec,
       {"preferred_allocation", Api::kDevicePlugin, spec.preferred_allocation == Preference()},
       {"topology", Api::kDevicePlugin},
       {"annotations", Api::kDevicePlugin},
+      {"forget_after", Api::kDevicePlugin},
   };
   const auto name = [](Api api) { return kApiNames[static_cast<std::size_t>(api)]; };
   for (const auto& [key, api, is_default] : keys) {

@@ -210,7 +210,8 @@ bool IsGlob(const Spot& spot) {
 
 /// :rw at the end of a path
 bool IsPermissions(const Spot& spot) {
-  return IsPath(spot.kind) && spot.rest.size() > 1 && HasOnly(spot.rest.substr(1), "rwmo");
+  return (IsPath(spot.kind) || spot.kind == PatternKind::kPlain) && spot.rest.size() > 1 &&
+         HasOnly(spot.rest.substr(1), "rwmo");
 }
 
 /// A part of a pattern that has a meaning elsewhere or none, and what to write instead.
@@ -273,11 +274,27 @@ constexpr ForeignPart kForeignInRegex[] = {
     {"*", IsGlob, "repeats the character before it", "in a regular expression, any text is .*"},
 };
 
+constexpr std::string_view kNoWildcards = "is only a character: this path has no wildcards";
+constexpr std::string_view kOnePath =
+    "name one path; the `path` of a match has patterns, and a container gets each node of a device";
+constexpr std::string_view kForTables = "write a table with host_path for each path";
+constexpr ForeignPart kForeignInPlain[] = {
+    {":", IsPermissions, "does not set permissions",
+     "write permissions = \"rw\" for a device node, and read_only = true or false for a mount"},
+    {":/", Always, "does not separate the paths of host and container",
+     "write host_path = \"/…\" and container_path = \"/…\""},
+    {",/", Always, kNoSeparator, kForTables},
+    {" /", Always, kNoSeparator, kForTables},
+    {"*", Always, kNoWildcards, kOnePath},
+    {"[0-9]", Always, kNoWildcards, kOnePath},
+};
+
 /// Returns the first foreign part of a pattern and sets `at` to its offset, or returns null.
 /// Escaped characters and those in brackets are literal.
 const ForeignPart* FindForeignPart(std::string_view pattern, PatternKind kind, std::size_t& at) {
-  const bool is_regex = kind == PatternKind::kPathRegex || kind == PatternKind::kTextRegex;
-  const auto parts = is_regex ? std::span<const ForeignPart>(kForeignInRegex) : kForeignParts;
+  std::span<const ForeignPart> parts = kForeignParts;
+  if (kind == PatternKind::kPathRegex || kind == PatternKind::kRegex) parts = kForeignInRegex;
+  if (kind == PatternKind::kPlain) parts = kForeignInPlain;
   for (at = 0; at < pattern.size(); ++at) {
     const Spot spot{pattern.substr(0, at), pattern.substr(at), kind};
     const auto found = std::ranges::find_if(parts, [&](const ForeignPart& part) {
@@ -339,7 +356,7 @@ std::string HintOf(const ForeignPart& part, std::string_view pattern, PatternKin
 
 }  // namespace
 
-void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporter) {
+void WarnOfDoubledBraces(const Text& text, const Scope& scope, bool in_argv, Reporter& reporter) {
   constexpr auto kNone = std::string_view::npos;
   const std::string_view value = text.value;
   for (auto at = value.find("{{"); at != kNone; at = value.find("{{", at + 1)) {
@@ -351,19 +368,25 @@ void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporte
     const auto start = body.find_first_not_of(" .");
     if (has_three || start == kNone) continue;
     const std::string_view name = NameAt(body.substr(start));
+    const std::string_view rest = body.substr(start + name.size());
     const std::string variable = VariableLike(name, scope);
-    if (variable.empty() || body.find_first_not_of(' ', start + name.size()) != kNone) continue;
+    const bool ends = rest.find_first_not_of(' ') == kNone;
+    // Outside of programs, it can also be {{ .Spec.Name }} or have a filter.
+    const bool is_foreign =
+        in_argv ? ends && !variable.empty()
+                : !name.empty() && (ends || rest.starts_with('.') || rest.starts_with(" |"));
+    if (!is_foreign) continue;
     return ReportNotReplaced(
         text, at, value.substr(at, end + 2 - at),
         Format("variables are written in single braces: {{{}}}; {{{{ is a literal brace, and "
                "{{{{{{{{ are two",
-               variable),
+               variable.empty() ? name : variable),
         reporter);
   }
 }
 
 void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter) {
-  WarnOfDoubledBraces(text, scope, reporter);
+  WarnOfDoubledBraces(text, scope, false, reporter);
   for (auto found = FindDollar(text.value); found;
        found = FindDollar(text.value, found->offset + 1)) {
     const std::string variable = VariableLike(found->name, scope);

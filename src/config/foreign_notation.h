@@ -12,17 +12,18 @@ namespace patchbay {
 /// Hints on text in the notation of another program or key. A warning is about text that is valid
 /// and means something else here, which is probably not intended.
 
-/// Reports {{name}}, {{ name }} and {{ .Name }} in a template if the scope has the variable.
-void WarnOfDoubledBraces(const Text& text, const Scope& scope, Reporter& reporter);
+/// Reports {{name}}, {{ name }} and {{ .Name }} in a template; in an argument of a program, which
+/// can have such a notation itself, only if the scope has the variable.
+void WarnOfDoubledBraces(const Text& text, const Scope& scope, bool in_argv, Reporter& reporter);
 
 /// Reports these and, also if the scope has the variable, the notation of a shell, of Kubernetes
 /// and of udev: $NAME, ${name} and $(NAME).
 void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter);
 
 /// A glob for the paths that are the source of a match, for other paths, for text from a device,
-/// for names of the kernel without commas, for those in which dots are usual too, or for hosts; or
-/// a regular expression for paths or for other text.
-enum class PatternKind { kSource, kPath, kText, kName, kDotted, kHost, kPathRegex, kTextRegex };
+/// for names of the kernel without commas, for those in which dots are usual too, or for hosts; a
+/// regular expression for paths or for other text; or a path without wildcards.
+enum class PatternKind { kSource, kPath, kText, kName, kDotted, kHost, kPathRegex, kRegex, kPlain };
 
 /// Reports the first part of a valid pattern that is syntax of the other kind, of a shell or of
 /// udev, or separates several patterns.

@@ -2,7 +2,7 @@
 // value in the right type if its meaning is clear, otherwise an example. The hint on an unknown key
 // is the first that applies of: the replacement for a key of another device plugin, a section with
 // a similar name if the value is a table, the nearest section that has the key, the replacement in
-// a section below, a key with a similar name, and the list of keys. For `udev` there are separate
+// another section, a key with a similar name, and the list of keys. For `udev` there are separate
 // hints. Text from the file is shortened to 100 bytes.
 
 #include "config/key_diagnostics.h"
@@ -33,35 +33,34 @@ std::string_view KindOf(const TomlValue& value) {
   return kKinds[value.value.index()];
 }
 
+/// Returns whether the default of a string is a path or an address, and so shows its form.
+bool HasForm(const KeyInfo& key) {
+  return key.default_value.find_first_of(":/") != std::string_view::npos;
+}
+
 /// Returns a hint that shows how to write a value of the key's type.
 std::string ExampleOf(const KeyInfo& key) {
   switch (key.type) {
     case ValueType::kString:
-    case ValueType::kTemplate: return Format("write {} = \"…\"", key.name);
+    case ValueType::kTemplate:
+      if (!HasForm(key)) return Format("write {} = \"…\"", key.name);
+      [[fallthrough]];
+    case ValueType::kDuration: return Format("as in {} = {}", key.name, key.default_value);
     case ValueType::kStringOrStrings: return Format("write {0} = \"…\" or {0} = [\"…\"]", key.name);
     case ValueType::kStrings:
     case ValueType::kTemplates: return Format("write {} = [\"…\"]", key.name);
     case ValueType::kChoice: return Format("must be one of {}", OneOf(key.choices));
     case ValueType::kInteger:
-      // A default of 0 has the same effect as omitting the key, so it is not a good example.
-      return Format("write {} = {}", key.name,
-                    key.default_value.empty() || key.default_value == "0"
-                        ? std::to_string(std::max<std::int64_t>(key.range.min, 1))
-                        : key.default_value);
+      return Format("write {} = N, from {} to {}", key.name, key.range.min, key.range.max);
     case ValueType::kBoolean: return Format("write {} = true or false", key.name);
-    case ValueType::kDuration: return Format("write {} = {}", key.name, key.default_value);
     case ValueType::kTemplateTable:
     case ValueType::kAttributeTable:
-      return Format("write [{}.{}] and below it KEY = \"…\"", key.section, key.name);
+      return Format("write {} and below it KEY = \"…\"", SectionTitle(key));
     case ValueType::kPatternTable: return Format("write {} = {{ NAME = \"…\" }}", key.name);
     case ValueType::kTable:
-      return key.section.empty()
-                 ? Format("write [{}]", key.name)
-                 : Format("write [{0}.{1}] or {1} = {{ … }}", key.section, key.name);
     case ValueType::kTables:
-      return key.section.empty()
-                 ? Format("write [[{}]]", key.name)
-                 : Format("write [[{0}.{1}]] or {1} = [{{ … }}]", key.section, key.name);
+      return Format("write {} or {} = {}", SectionTitle(key), key.name,
+                    key.type == ValueType::kTable ? "{ … }" : "[{ … }]");
   }
   return "";
 }
@@ -92,7 +91,8 @@ std::string Converted(const KeyInfo& key, const TomlValue& value) {
                                                                                   : "";
     case ValueType::kDuration: return number == nullptr ? "" : quoted(WithUnit(key, *number));
     case ValueType::kString:
-    case ValueType::kTemplate: return number == nullptr ? "" : quoted(std::to_string(*number));
+    case ValueType::kTemplate:
+      return number == nullptr || HasForm(key) ? "" : quoted(std::to_string(*number));
     case ValueType::kStrings:
     case ValueType::kTemplates: {
       // One with spaces can be a command line.
@@ -216,7 +216,7 @@ constexpr ForeignKeys kForeignKeys[] = {
     {"resource", "nodes node_name node_names node_selector nodeName nodeNames nodeSelector",
      "write on_nodes = [\"rack-*\"], with names of nodes; labels belong to the DaemonSet"},
     {"resource.device_node resource.mount", "path source src", "write host_path = \"/…\""},
-    {"resource.device_node resource.mount", "target destination dst",
+    {"resource.device_node resource.mount", "target destination dst mountPath",
      "write container_path = \"/…\""},
     {"resource.health", "interval", "write period = \"30s\""},
     {"resource.health", "path", "write file = \"/…\""},
@@ -271,13 +271,13 @@ std::string_view HintOnForeignKey(std::string_view key, std::string_view section
   return found == std::end(kForeignKeys) ? "" : found->hint;
 }
 
-/// Returns the hint on a foreign key of a section below this one, or "".
-std::string HintOnForeignKeyBelow(std::string_view key, std::string_view section) {
-  const std::string above = section.empty() ? "" : Format("{}.", section);
+/// Returns the hint on a foreign key of another section of the same entry, or "".
+std::string HintOnForeignKeyElsewhere(std::string_view key, std::string_view section) {
+  const std::string_view entry = section.substr(0, section.find('.'));
   for (const ForeignKeys& foreign : kForeignKeys) {
-    if (!HasWord(foreign.names, key) || !foreign.sections.starts_with(above)) continue;
+    if (!HasWord(foreign.names, key) || !foreign.sections.starts_with(entry)) continue;
     const std::string_view first = foreign.sections.substr(0, foreign.sections.find(' '));
-    return Format("in {}, {}", SectionTitle(first), foreign.hint);
+    return entry == "daemon" ? "" : Format("in {}, {}", SectionTitle(first), foreign.hint);
   }
   return "";
 }
@@ -291,7 +291,7 @@ std::string HintOnUnknown(const TomlEntry& entry, std::span<const KeyInfo> keys)
     if (std::string hint = DidYouMean(key, NamesOf(keys, true)); !hint.empty()) return hint;
   }
   if (std::string hint = WhereItBelongs(key, section); !hint.empty()) return hint;
-  if (std::string hint = HintOnForeignKeyBelow(key, section); !hint.empty()) return hint;
+  if (std::string hint = HintOnForeignKeyElsewhere(key, section); !hint.empty()) return hint;
   const std::vector<std::string_view> known = NamesOf(keys);
   return DidYouMean(key, known, known.size() > 15 ? "" : Format("must be one of {}", OneOf(known)));
 }
@@ -316,6 +316,7 @@ void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& rep
     return;
   }
   const bool is_attribute = table.type == ValueType::kAttributeTable;
+  const bool has_dots = table.name == "annotations" && IsSection(entry.value);
   const std::string wanted =
       is_attribute ? Format(", or a table with one of the keys {}, whose value is a string",
                             OneOf(kAttributeTypeNames))
@@ -323,15 +324,16 @@ void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& rep
   reporter.Report(
       Code::kWrongType, entry.value.place,
       Format("\"{}.{}\" must be a string{}", table.name, name, wanted),
-      is_attribute
-          ? Format("as in {0} = \"{{id}}\", or {0} = {{ int = \"{{numa_node}}\" }}", key)
+      is_attribute ? Format("as in {0} = \"{{id}}\", or {0} = {{ int = \"{{numa_node}}\" }}", key)
+      : has_dots
+          ? Format("put a name with dots in quotes: \"{}.…\" = \"…\"", name)
           : Format("in the table {}, {}", table.name, HintOnWrongType({.name = key}, entry.value)));
 }
 
 void ReportMisplaced(const KeyInfo& table, const Text& name, Reporter& reporter) {
   const auto keys = NearestKeys(name.value, table.section);
   const std::string sections = TitlesOf(keys);
-  const std::string title = Format("[{}.{}]", table.section, table.name);
+  const std::string title = SectionTitle(table);
   const bool has_upper_case = table.name == "env" || table.name == "properties";
   const bool has_domains = table.section == "resource" && !has_upper_case;
   reporter.Report(
@@ -339,17 +341,16 @@ void ReportMisplaced(const KeyInfo& table, const Text& name, Reporter& reporter)
       Format("\"{}\" in {} is a key of {}", name.value, title, sections),
       Format("it belongs to {}; move it {}{}", sections,
              keys.front()->section == table.section ? "above the table " + title : "there",
-             has_upper_case ? ", or write the name in upper case"
-             : has_domains  ? Format(", or write \"example.com/{}\"", name.value)
-                            : ""));
+             has_upper_case && name.value != "path"  // PATH is reserved
+                 ? ", or write the name in upper case"
+                 : has_domains ? Format(", or write \"example.com/{}\"", name.value) : ""));
 }
 
-void ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInfo> keys, Reporter& reporter) {
+void ReportUnknownKey(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
   const Text& key = entry.key;
-  reporter.Report(
-      Code::kUnknownKey, key.place,
-      Format("{} has no key \"{}\"", SectionTitle(keys.front().section), key.value.substr(0, 100)),
-      key.value.size() > 100 ? "" : HintOnUnknown(entry, keys));
+  reporter.Report(Code::kUnknownKey, key.place,
+                  Format("{} has no key \"{}\"", SectionTitle(table), key.value.substr(0, 100)),
+                  key.value.size() > 100 ? "" : HintOnUnknown(entry, KeysOf(table.table)));
 }
 
 void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter& reporter) {
@@ -366,7 +367,7 @@ void ReportEmpty(const KeyInfo& key, const SourceLocation& place, Reporter& repo
 void ReportDuplicateSection(const KeyInfo& key, const SourceLocation& place,
                             const SourceLocation& first, Reporter& reporter) {
   reporter.Report(Code::kDuplicate, place,
-                  Format("{} is already defined at {}", SectionTitle(key.table), Where(first)),
+                  Format("{} is already defined at {}", SectionTitle(key), Where(first)),
                   "all files form one document: keep this section in one of them");
 }
 

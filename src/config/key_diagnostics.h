@@ -20,8 +20,8 @@ void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& repor
 void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
 /// Reports an entry of `table` with the name of a key of another section (IsMisplaced).
 void ReportMisplaced(const KeyInfo& table, const Text& name, Reporter& reporter);
-/// Reports a key that is not among `keys`, which are those of one section.
-void ReportUnknownKey(const TomlEntry& entry, std::span<const KeyInfo> keys, Reporter& reporter);
+/// Reports an entry of `table` that is not among the keys of its section.
+void ReportUnknownKey(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
 /// Reports that the section at `place` lacks the required `key`.
 void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter& reporter);
 /// Reports that the string, list or table of `key` is empty.

@@ -484,12 +484,16 @@ std::string TypeText(const KeyInfo& key) {
   return text;
 }
 
+std::string SectionTitle(const KeyInfo& table) {
+  if (table.name.empty()) return "the top level";
+  const bool is_list = table.type == ValueType::kTables;
+  return Format("{}{}{}{}{}", is_list ? "[[" : "[", table.section, table.section.empty() ? "" : ".",
+                table.name, is_list ? "]]" : "]");
+}
+
 std::string SectionTitle(std::string_view section) {
-  if (section.empty()) return "the top level";
-  const bool is_list = std::ranges::any_of(kKeys, [&](const KeyInfo& key) {
-    return key.table == section && key.type == ValueType::kTables;
-  });
-  return is_list ? Format("[[{}]]", section) : Format("[{}]", section);
+  return SectionTitle(section.empty() ? KeyInfo()
+                                      : *std::ranges::find(kKeys, section, &KeyInfo::table));
 }
 
 }  // namespace patchbay

@@ -89,7 +89,9 @@ std::string NumberText(const KeyInfo& key, std::int64_t number);
 /// "duration, 1s to 24h".
 std::string TypeText(const KeyInfo& key);
 
-/// Returns the TOML header of a section, "[daemon]" or "[[resource.match]]", or "the top level".
+/// Return the TOML header of a table, or of the first one with the keys of a section: "[daemon]",
+/// "[[resource.match]]", or "the top level" without a name.
+std::string SectionTitle(const KeyInfo& table);
 std::string SectionTitle(std::string_view section);
 
 }  // namespace patchbay

@@ -41,7 +41,7 @@ void Load(std::vector<SourceFile> sources, const std::string& node, Reporter& re
   for (SourceFile& source : sources) {
     AddSource(std::move(source), reporter, loaded.diagnostics, table);
   }
-  const Section document("", table, place, reporter);
+  const Section document(KeyInfo(), table, place, reporter);
   if (!document.is_broken() && !document.Has("resource")) {
     reporter.Report(Code::kNoResources, place, "the configuration has no resource",
                     "write [[resource]] with a name and a [[resource.match]]; patchbay suggest "

@@ -39,12 +39,6 @@ std::optional<Source> CompileCommandSource(const Section& section, Reporter& rep
   return source;
 }
 
-CountSource CompileCountSource(const Section& section) {
-  CountSource source;
-  section.Read("count", source.count);
-  return source;
-}
-
 /// Compiles the source of a match whose conditions are compiled; one that is the source is not a
 /// condition any more. Returns none after an error.
 std::optional<Source> CompileSource(const Section& section, HardwarePatterns& conditions,
@@ -53,7 +47,11 @@ std::optional<Source> CompileSource(const Section& section, HardwarePatterns& co
   if (source == "path") return CompilePathSource(section, patterns);
   if (source == "regex") return CompileRegexSource(section, patterns);
   if (source == "command") return CompileCommandSource(section, patterns.reporter());
-  if (source == "count") return CompileCountSource(section);
+  if (source == "count") {
+    CountSource count;
+    section.Read("count", count.count);
+    return count;
+  }
   if (source == "usb") return *std::exchange(conditions.usb, std::nullopt);
   if (source == "pci") return *std::exchange(conditions.pci, std::nullopt);
   if (source == "udev") return *std::exchange(conditions.udev, std::nullopt);

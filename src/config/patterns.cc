@@ -33,6 +33,12 @@ std::string HintOnGlob(std::string_view text, std::size_t offset) {
                   Truncate(text.substr(1), 100));
   }
   if (text.starts_with('^')) return "a glob matches the whole path: remove ^ and $";
+  if (text.find('/') == text.npos) {
+    return Format(
+        "write \"/dev/{0}\"; a network interface is found, or in not = {{ … }} excluded, by "
+        "udev = {{ subsystem = \"net\", properties = {{ INTERFACE = \"{0}\" }} }}",
+        Truncate(text, 100));
+  }
   if (!text.starts_with('/')) return "use an absolute path, as in /dev/ttyUSB*";
   if (offset < text.size() && text[offset] == '.')
     return "write the path without . and .. components";
@@ -83,7 +89,7 @@ std::string HintOnSyntax(PatternKind kind, std::string_view text, std::size_t of
     case PatternKind::kSource:
     case PatternKind::kPath: return HintOnGlob(text, offset);
     case PatternKind::kPathRegex: return HintOnRegex(text, offset);
-    case PatternKind::kTextRegex: return "use RE2 syntax";
+    case PatternKind::kRegex: return "use RE2 syntax";
     default: return "supported: *, ?, [a-z] and {a,b}; a backslash escapes the next character";
   }
 }
@@ -199,8 +205,8 @@ std::optional<Regex> PatternCompiler::PathRegex(const Text& text) {
 }
 
 std::optional<TextPattern> PatternCompiler::TextRegex(const Text& text) {
-  auto pattern = Accept(TextPattern::Compile(text.value), text, PatternKind::kTextRegex);
-  if (pattern) WarnOfForeignParts(text, PatternKind::kTextRegex, reporter_);
+  auto pattern = Accept(TextPattern::Compile(text.value), text, PatternKind::kRegex);
+  if (pattern) WarnOfForeignParts(text, PatternKind::kRegex, reporter_);
   return pattern;
 }
 

@@ -195,15 +195,15 @@ bool Section::Entry::IsOn() const {
   return is_usable && (boolean == nullptr || *boolean);
 }
 
-Section::Section(std::string_view section, const TomlTable& table, SourceLocation place,
+Section::Section(const KeyInfo& key, const TomlTable& table, SourceLocation place,
                  Reporter& reporter)
-    : keys_(KeysOf(section)), table_(&table), place_(std::move(place)), is_broken_(table.is_cut) {
+    : keys_(KeysOf(key.table)), table_(&table), place_(std::move(place)), is_broken_(table.is_cut) {
   bool is_complete = !table.is_cut;
   for (const TomlEntry& entry : table.entries) {
-    if (const KeyInfo* key = FindKey(keys_, entry.key.value)) {
-      Add(*key, entry.value, reporter);
+    if (const KeyInfo* known = FindKey(keys_, entry.key.value)) {
+      Add(*known, entry.value, reporter);
     } else {
-      ReportUnknownKey(entry, keys_, reporter);
+      ReportUnknownKey(key, entry, reporter);
       is_complete = false;
     }
   }
@@ -236,7 +236,7 @@ bool Section::AddSections(const TomlValue& value, Entry& entry, Reporter& report
   const KeyInfo& key = *entry.key;
   const auto interpret = [&](const TomlValue& item) {
     const auto* table = std::get_if<TomlTable>(&item.value);
-    if (table != nullptr) entry.sections.emplace_back(key.table, *table, item.place, reporter);
+    if (table != nullptr) entry.sections.emplace_back(key, *table, item.place, reporter);
     return table != nullptr;
   };
   const auto* list = std::get_if<TomlArray>(&value.value);

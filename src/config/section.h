@@ -37,8 +37,8 @@ struct AttributeText {
 /// error of the program, which ends it.
 class Section {
  public:
-  Section(std::string_view section, const TomlTable& table, SourceLocation place,
-          Reporter& reporter);
+  /// `key` is that of the table, or one without a name for the top level.
+  Section(const KeyInfo& key, const TomlTable& table, SourceLocation place, Reporter& reporter);
 
   const TomlTable& table() const { return *table_; }
   const SourceLocation& place() const { return place_; }

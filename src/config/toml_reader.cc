@@ -130,7 +130,8 @@ SourceLocation LocationOf(std::size_t offset, std::string_view text, const std::
 
 constexpr std::string_view kLine =
     "a line is key = value, a table [x], an entry [[x]] of a list of tables, or a # comment";
-constexpr std::string_view kBrackets = "write a table as [x], and each table of a list as [[x]]";
+constexpr std::string_view kBrackets =
+    "write a table [x] once, and each table of a list as [[x]], as in [[resource.match]]";
 constexpr std::string_view kQuotes = "strings need quotes: ";  // and an example
 constexpr std::string_view kYaml =
     "the file is YAML, and Patchbay reads TOML: [[resource]] and below it name = \"…\"; `patchbay "
@@ -144,6 +145,13 @@ constexpr std::string_view kTrueOrFalse =
     "write true or false, in lower case and without quotes, or a string in quotes";
 constexpr std::string_view kNoNull =
     "there is no null: remove the key, or write a string in quotes";
+
+std::string_view Trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  return first == std::string_view::npos
+             ? ""
+             : text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
+}
 
 /// Returns a hint on a syntax error, selected by words in the message of the parser or of
 /// ProblemWithText.
@@ -161,10 +169,8 @@ std::string HintOn(std::string_view description) {
       {"string: encountered end-of-file", kUnclosed},
       {"unknown escape sequence",
        "use single quotes, in which a backslash is an ordinary character"},
-      {"cannot redefine existing table",
-       "write a table [x] once, and each table of a list as [[x]], as in [[resource.match]]"},
-      {"cannot redefine existing array",
-       "write a table [x] once, and each table of a list as [[x]], as in [[resource.match]]"},
+      {"cannot redefine existing table", kBrackets},
+      {"cannot redefine existing array", kBrackets},
       {"cannot redefine existing", "a key can be set only once: keep one of the two lines"},
       {"table header", kBrackets},
       {"expected a comment or whitespace, saw ']'", kBrackets},
@@ -174,7 +180,7 @@ std::string HintOn(std::string_view description) {
       {"closing ']'", "separate the values of a list with commas and end it with ]"},
       {"inline table", "write { … } on one line, with commas between the keys"},
       {"expected value", "write a value after =: key = \"value\""},
-      {"expected '='", "write key = value"},
+      {"expected '='", "write key = value; a name such as \"example.com/a\" needs quotes"},
       {"parsing floating-point", kQuotes},
       {"parsing boolean", kQuotes},
       {"integer: ", kQuotes},
@@ -182,14 +188,17 @@ std::string HintOn(std::string_view description) {
       {"time", kQuotes},
       {"parsing value", kQuotes},
   };
-  const auto found = std::find_if(std::begin(kHints), std::end(kHints), [&](const Hint& h) {
-    return description.find(h.words) != std::string_view::npos;
-  });
+  const auto* found = std::ranges::find_if(
+      kHints, [&](const Hint& h) { return description.find(h.words) != description.npos; });
   return std::string(found == std::end(kHints) ? kLine : found->hint);
 }
 
-/// Returns the hint on a word without quotes around an offset of a line, or "".
+/// Returns the hint on a sign or a word without quotes at or around an offset of a line, or "".
 std::string_view HintOnWord(std::string_view line, std::size_t at) {
+  const std::string_view rest = Trim(line.substr(at, line.find('#', at) - at));
+  if (rest == ";" || rest == ",") return "nothing follows a value: remove the semicolon or comma";
+  if (rest == "|") return "write a text of several lines between two \"\"\"";
+  if (rest == "~") return kNoNull;
   while (at > 0 && IsLetter(line[at - 1])) --at;
   const std::string_view text = line.substr(at);
   const auto end = std::ranges::find_if_not(text, IsLetter);
@@ -198,13 +207,6 @@ std::string_view HintOnWord(std::string_view line, std::size_t at) {
   constexpr std::string_view kNulls[] = {"nil", "none", "null"};
   if (std::ranges::count(kBooleans, word) > 0) return kTrueOrFalse;
   return std::ranges::count(kNulls, word) > 0 ? kNoNull : "";
-}
-
-std::string_view Trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  return first == std::string_view::npos
-             ? ""
-             : text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
 }
 
 /// Returns a line with the value in quotes, or an example if quotes are not all that it lacks.
@@ -217,7 +219,8 @@ std::string WithQuotes(std::string_view line) {
   const bool is_plain = !key.empty() && !value.empty() && line.size() <= 100 &&
                         IsPrintable(value) &&
                         value.find_first_of("\"'\\[]{},= ") == std::string_view::npos;
-  return is_plain ? Format("{} = \"{}\"", key, value) : "key = \"value\"";
+  return is_plain ? Format("{} = \"{}\"", key, value)
+                  : "key = \"value\", and tables of a list braces: key = [{ key = \"value\" }]";
 }
 
 /// Returns the parser's message without the prefix and suffix that all of its messages have.
@@ -251,6 +254,7 @@ tl::expected<TomlTable, SyntaxProblem> Parse(const std::string& name, std::strin
                                                   : HintOnWord(line, at);
     if (problem.hint.empty()) problem.hint = HintOn(error.description());
     if (problem.hint == kQuotes) problem.hint += WithQuotes(line);
+    if (problem.message.starts_with("expected 'nan'")) problem.message = "expected a value";
     if (problem.message.find("leading zero") != std::string::npos) {
       problem.hint += "; a number has no leading zeros";
     }

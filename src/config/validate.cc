@@ -160,6 +160,10 @@ void CompileOnNodes(const Section& resource, PatternCompiler& patterns, Resource
     std::ranges::move(patterns.Names({text}, kNodeName),
                       std::back_inserter(excludes ? spec.on_nodes.except : spec.on_nodes.only));
   }
+  if (std::ranges::count(spec.on_nodes.except, "*", &NamePattern::text) > 0) {
+    patterns.reporter().Report(Code::kBadPattern, resource.PlaceOf("on_nodes"),
+                               "\"!*\" excludes every node", "exclude fewer, as in \"!rack-*\"");
+  }
 }
 
 void CheckSeparator(const Text& separator, Reporter& reporter) {
@@ -233,10 +237,18 @@ ResourceSpec CompileResource(const Section& resource, const DaemonSpec& daemon,
   const std::span<const Section> matches = resource.GetSections("match");
   bool complete = !matches.empty() && !resource.table().is_cut;
   std::vector<const Section*> compiled_matches;
+  std::set<std::string> ids_of_counts;
   for (const Section& match : matches) {
     auto compiled = CompileMatch(match, patterns);
     complete = complete && compiled;
     if (!compiled) continue;
+    const Text* id = match.GetText("id");
+    if (match.Has("count") && !match.is_broken() &&
+        !ids_of_counts.insert(id ? id->value : "").second) {
+      reporter.Report(Code::kConstantId, match.place(),
+                      "its devices have the same IDs as those of another count, and are rejected",
+                      "give it an id of its own, as in id = \"b-{index}\"");
+    }
     spec.matches.push_back(std::move(*compiled));
     compiled_matches.push_back(&match);
   }

@@ -28,10 +28,11 @@ std::string HintOn(std::string_view name, const Scope& scope) {
     return std::holds_alternative<CountSource>(m->source);
   });
   if (IsNodeVariable(name)) {
-    if (only_counts) return "devices of a \"count\" have no node: use {id} or {index}";
+    const std::string use = scope.TypeOf("id") ? "{id}" : "{index}";
+    if (only_counts) return "devices of a \"count\" have no node: use " + use;
     const bool are_interfaces = std::ranges::all_of(
         scope.matches, [](const MatchSpec* m) { return TraitsOf(*m).has_nodes; });
-    if (!are_interfaces) return "devices of this match have no node: use {id}";
+    if (!are_interfaces) return "devices of this match have no node: use " + use;
     return Format("a network interface has no node: use {{INTERFACE}}{}",
                   scope.TypeOf("id") ? " or {id}" : "");
   }
@@ -82,7 +83,7 @@ void CheckVariable(std::string_view name, const SourceLocation& place, const Sco
   name = name.substr(0, 100);
   if (IsAmong(name, scope.missing)) {
     reporter.Report(Code::kUnknownVariable, place, Format("\"{}\" {}", name, scope.why_missing),
-                    "use a variable of the match: path, name or a named group of the regex");
+                    HintOn(name, scope));
     return;
   }
   reporter.Report(Code::kUnknownVariable, place,
@@ -146,7 +147,9 @@ std::optional<Template> CompileArgument(const Text& text, const Scope& scope, Re
     const bool integer = type == VariableType::kInteger;
     const auto sample = integer ? FormatValue(std::int64_t{1}) : FormatValue("x");
     const std::string hint =
-        integer ? "valid formats for numbers: 02, >4, x" : "valid formats for text: >8, <8, .4";
+        integer ? "valid formats for numbers: 02, >4, x"
+                : Format("valid formats for text: >8, <8, .4; {{{}:0>3}} adds zeros, as in 003",
+                         field.name);
     const auto formatted = FormatBySpec(field.spec, sample);
     if (formatted && formatted->size() <= Template::kMaxResult) continue;
     reporter.Report(Code::kBadTemplate, place,

@@ -154,6 +154,12 @@ TEST(Diagnostics, ReportFurtherErrorsInAnInvalidValue) {
       (std::vector<std::string>{"6:5 wrong-type", "7:1 reserved-name", "7:10 unknown-variable"}));
 }
 
+TEST(Diagnostics, NoHintSuggestsAReservedName) {
+  const auto diagnostics = LoadText(Env("path = '/dev/x'")).diagnostics.Sorted();
+  ASSERT_EQ(diagnostics.size(), 1u);
+  EXPECT_EQ(diagnostics[0].hint, "it belongs to [[resource.match]]; move it there");
+}
+
 TEST(Diagnostics, RenderAsText) {
   EXPECT_EQ(
       LoadText(Env("\tCARD = 'é{crd:02}'  # card")).diagnostics.RenderText(),

@@ -387,6 +387,7 @@ TEST(Load, AcceptsUnusualButValidInput) {
   };
   for (const std::string_view text : texts) LoadGood(Resource(text));
   LoadGood(Resource("", "path = '/dev/x'\nid = 'only'"));
+  LoadGood(Resource("[[resource.match]]\ncount = 2\nid = 'b-{index}'", "count = 2"));
   LoadGood(Resource("[resource.env]\nA = '{INTERFACE} {numa_node} {id}'",
                     "udev = { subsystem = 'net' }"));
   for (const std::string_view subsystem : {"['net', 'tty']", "'n?t'", "'tty'"}) {
@@ -398,6 +399,7 @@ TEST(Load, AcceptsUnusualButValidInput) {
   LoadGood(Resource("[resource.env]\nA = '{n}'\n[[resource.match]]\nregex = '/dev/y(?P<n>.)'",
                     "command = ['x']"));
   LoadGood(Resource("", "regex = '/dev/x'\nid = '{major}-{minor:03x}'"));
+  LoadGood(Resource("[resource.env]\nA = '{usb_bus:0>3}:{usb_device:0>3}'", "usb = '*:*'"));
   LoadGood("\xEF\xBB\xBF[daemon]\r\nlisten = ':0'\r\n" + Resource(""));
 }
 
@@ -417,9 +419,15 @@ TEST(Load, AcceptsTextThatOnlyResemblesAForeignNotation) {
         R"(["docker", "ps", "--format={{{{.Name}}}}"])"}) {
     LoadGood(Resource(Format("[resource.health]\ncommand = {}", command)));
   }
-  LoadGood(Resource("[resource.env]\nA = '{{{path}}} {{}} {{path: 1}} {{pth}}'"));
-  LoadGood(Resource("[resource.env]\nA = '{{print}} $HOME'", "command = ['x']"));
+  LoadGood(Resource("[resource.env]\nA = '{{{path}}} {{}} {{path: 1}} {{\"a\": [{{1}}]}}'"));
+  LoadGood(Resource("[resource.env]\nA = '{{print $1}} $HOME'", "command = ['x']"));
   LoadGood(Resource("[resource.env]\nA = '$(date) $x $PWD $$path'"));
+  for (const std::string_view path :
+       {"/dev/snd/by-path/pci-0000:00:1f.3", "/sys/bus/pci/devices/0000:3b:00.0/{pci_address:>8}",
+        "/dev/disk/by-path/pci-{pci_address}:{slot:02}", "/sys/class/leds/a::b/c", "/opt/a,b [c-d]",
+        "{path}"}) {
+    LoadGood(Resource(Format("[[resource.mount]]\nhost_path = '{}'", path), "pci = '*:*'"));
+  }
   for (const std::string_view match :
        {"regex = '/dev/ttyUSB[0-9]+'", "regex = '/dev/(a|b)*x'", "regex = '/dev/x.*'",
         "regex = '/dev/x\\.*'", "path = ['/dev/dfl-fme.*', '/dev/a(b)*', '/dev/x+', '/dev/sd[.*]']",

@@ -18,7 +18,8 @@ class SectionTest : public testing::Test {
  protected:
   const Section& Read(std::string_view section, std::string text) {
     table_ = ReadToml({"test.toml", std::move(text)}, reporter_);
-    return section_.emplace(section, table_, SourceLocation{"test.toml", 0, 0}, reporter_);
+    return section_.emplace(KeyInfo{.name = section, .table = section}, table_,
+                            SourceLocation{"test.toml", 0, 0}, reporter_);
   }
   std::vector<std::string> Codes() const {
     std::vector<std::string> codes;
