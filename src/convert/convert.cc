@@ -205,14 +205,12 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
     file.notes.insert(file.notes.begin(),
                       Format("Converted from {}: {}. Comments mark differences in meaning.",
                              converter.recognizer.program, source.name));
-    const Manifest::Container container = ContainerOf(pool->part);
-    auto containers = pool->part.containers;
-    if (containers.empty()) containers.push_back(container);
+    auto containers = ContainersOf(pool->part);
     for (const auto& each : containers) NoteWorkload(each, file, findings);
     RefuseInvalid(file, findings);
     auto toml = Written(file, source.name, findings);
     if (!toml) return conversion;
-    configs.push_back({pool->name, container, std::move(*toml)});
+    configs.push_back({pool->name, std::move(containers), std::move(*toml)});
   }
   if (configs.empty()) return conversion;
   conversion.text =

@@ -153,7 +153,7 @@ void Walk::Value(const YamlValue& value, const std::shared_ptr<const Scope>& out
     return;
   }
   if (recognizer_.is_configuration(value, is_root)) {
-    manifest_.documents.push_back({value, object_, key, config_map_, is_root});
+    manifest_.documents.push_back({value, object_, outer, key, config_map_, is_root});
   } else if (const auto misspelled = recognizer_.find_misspelled(value)) {
     const std::string& name = misspelled->key.text();
     const std::string message =

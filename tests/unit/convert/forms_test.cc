@@ -524,6 +524,7 @@ TEST(FormsTest, HelmHasAPoolForEachChoiceOfNodes) {
   EXPECT_THAT(helm, testing::StartsWith("pools:\n"
                                         "  \"intel\":\n"
                                         "    nodeSelector: {\"gpu\": \"intel\"}\n"
+                                        "    tolerations: []\n"
                                         "    config: |\n"
                                         "      # Converted from generic-device-plugin"));
   EXPECT_THAT(helm, AllOf(HasSubstr("      replicas = 8\n"),
@@ -851,6 +852,7 @@ TEST(FormsTest, HelmValuesContainSupportedSettings) {
               testing::StartsWith(
                   "# Not carried over, because of its template: priorityClassName\n"
                   "nodeSelector: {\"a\": \"true\", \"b\": \"c\"}\n"
+                  "tolerations: []\n"
                   "# Not carried over, because Patchbay needs another amount: limits {\"memory\": "
                   "\"20Mi\"}\n"
                   "kubelet: {\"devicePlugins\": \"/opt/kubelet/device-plugins\"}\n"
@@ -893,6 +895,56 @@ TEST(FormsTest, HelmValuesKeepTheSettingsOfValuesWithoutAnImage) {
                     HasSubstr("    resources: {\"requests\": {\"cpu\": \"5m\"}}\n")));
 }
 
+TEST(FormsTest, HelmValuesHaveNoSettingsOfOtherPods) {
+  const std::string other =
+      "frigate:\n  nodeSelector: {gpu: 'yes'}\n  tolerations: [{key: gpu, operator: Exists}]\n"
+      "  priorityClassName: low\n";
+  const std::string device = "[{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]";
+  const std::string chart =
+      HelmOf("generic-device-plugin:\n  config: {domain: a.com, devices: " + device + "}\n" + other,
+             ForeignProgram::kGenericDevicePlugin);
+  const std::string message = " not carried over, because it may be of another program: ";
+  EXPECT_THAT(chart,
+              testing::StartsWith("4" + message + "nodeSelector\n5" + message + "tolerations\n6" +
+                                  message + "priorityClassName\nconfig: |\n"));
+  // The pod of the plugin is known.
+  std::string release =
+      "kind: HelmRelease\nspec:\n  values:\n    controllers:\n      main:\n        type: "
+      "daemonset\n"
+      "        containers: {app: {image: 'generic-device-plugin:0.2.0', args: [--device, "
+      "'x1,/dev/x0']}}\n      ";
+  for (const char c : other) release += c == '\n' ? std::string("\n      ") : std::string(1, c);
+  EXPECT_THAT(HelmOf(release, ForeignProgram::kGenericDevicePlugin),
+              AllOf(testing::StartsWith("apiVersion: source"),
+                    HasSubstr("\n  values:\n    tolerations: []\n    config: |\n")));
+}
+
+TEST(FormsTest, WarnsThatPodsOnTheSameNodesHaveDifferentSettings) {
+  const auto daemon_set = [](const std::string& name, const std::string& settings) {
+    return "kind: DaemonSet\nspec:\n  containers: [{image: 'generic-device-plugin:0.2.0', args: "
+           "[--device, '" +
+           name + ",/dev/" + name + "']}]\n" + settings + "---\n";
+  };
+  const auto helm = [](const std::string& text) {
+    return HelmOf(text, ForeignProgram::kGenericDevicePlugin);
+  };
+  const std::string plain = daemon_set("x1", "");
+  EXPECT_THAT(helm(plain + daemon_set("x2", "")), testing::StartsWith("tolerations: []\nconfig:"));
+  const auto message = [](const std::string& key) {
+    return "7 the pods of the plugin have different " + key +
+           "; the output has those of in.yaml:3\n";
+  };
+  EXPECT_THAT(helm(plain + daemon_set("x2",
+                                      "  tolerations: [{operator: Exists}]\n"
+                                      "  priorityClassName: low\n"
+                                      "  resources: {requests: {cpu: 5m}}\n")),
+              testing::StartsWith(message("priorityClassName") + message("tolerations") +
+                                  message("resources") + "tolerations: []\nconfig:"));
+  // Pools have tolerations and resources of their own.
+  EXPECT_THAT(helm(plain + daemon_set("x2", "  nodeSelector: {a: b}\n  tolerations: [{key: c}]\n")),
+              Not(HasSubstr("different")));
+}
+
 TEST(FormsTest, HelmValuesContainRequestsThatAreAMap) {
   const auto with_requests = [](const std::string& requests) {
     return Helm(
@@ -903,6 +955,11 @@ TEST(FormsTest, HelmValuesContainRequestsThatAreAMap) {
   };
   EXPECT_THAT(with_requests("{cpu: 5m}"),
               HasSubstr("resources: {\"requests\": {\"cpu\": \"5m\"}}\n"));
+  // A request above the limit of the chart would be invalid.
+  EXPECT_THAT(with_requests("{cpu: 5m, memory: 512Mi}"),
+              HasSubstr("resources: {\"requests\": {\"cpu\": \"5m\"}}\n"
+                        "# Not carried over, because Patchbay needs another amount: memory "
+                        "\"512Mi\"\n"));
   EXPECT_THAT(with_requests("5m"), AllOf(HasSubstr("config: |\n"), Not(HasSubstr("requests"))));
 }
 
