@@ -1,6 +1,8 @@
 #include "convert/convert.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "base/ascii.h"
@@ -144,6 +146,37 @@ void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings&
   }
 }
 
+/// Reports resources that TOML has for all nodes, although only the pods of some pools have them.
+void ReportPartialResources(const Converter& converter, const Manifest& manifest,
+                            const ConvertHints& hints, const NewFile& file, Findings& findings) {
+  Diagnostics unused;
+  Findings known(unused);
+  std::map<std::string, std::size_t> pools_with;
+  const std::vector<Pool> pools = PoolsOf(manifest, known);
+  for (const Pool& pool : pools) {
+    const auto part = converter.convert(pool.part, hints, known);
+    std::set<std::string> names;
+    for (const NewResource& resource : part.value_or(NewFile()).resources) {
+      names.insert(resource.name);
+    }
+    const bool has_all_nodes = NodesOf(pool.part.containers.front()).empty();
+    for (const auto& name : names) pools_with[name] += has_all_nodes ? pools.size() : 1;
+  }
+  std::vector<std::string> names;
+  SourceLocation place;
+  for (const NewResource& resource : file.resources) {
+    if (!resource.on_nodes.empty() || pools_with[resource.name] >= pools.size()) continue;
+    if (names.empty()) place = resource.matches.front().place;
+    names.push_back(resource.name);
+  }
+  if (names.empty()) return;
+  findings.Assumed(
+      place,
+      Format("only some pods of the plugin have {}; the output has it for all nodes",
+             Truncate(Format("{}", fmt::join(names, ", ")), 200)),
+      "use --output helm, which writes a pool for each choice of nodes, or add `on_nodes`");
+}
+
 /// Reports values that seem to be a configuration but are not. They are errors if there is no
 /// configuration of the plugin, and otherwise probably belong to other programs.
 void ReportUnreadable(const Manifest& manifest, bool has_nothing_else, Findings& findings) {
@@ -208,6 +241,7 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
     auto containers = ContainersOf(pool->part);
     for (const auto& each : containers) NoteWorkload(each, file, findings);
     RefuseInvalid(file, findings);
+    if (!hints.needs_helm) ReportPartialResources(converter, manifest, hints, file, findings);
     auto toml = Written(file, source.name, findings);
     if (!toml) return conversion;
     configs.push_back({pool->name, std::move(containers), std::move(*toml)});

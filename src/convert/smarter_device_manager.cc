@@ -84,10 +84,12 @@ class SmarterConversion {
   Directories directories_;
   NewFile file_;
   std::map<std::string, std::size_t> names_;  ///< indices in the resources of file_
+  std::size_t list_ = 0;                      ///< the index of the first one of the list
   std::size_t added_ = 0;                     ///< names, also those that were known
 };
 
 void SmarterConversion::List(const YamlValue& list) {
+  list_ = file_.resources.size();
   for (const YamlValue& item : list.items()) {
     Entry(item);
     if (added_ > kMaxDeviceNames) {
@@ -208,6 +210,14 @@ void SmarterConversion::Add(NewResource resource, const SourceLocation& place) {
     return;
   }
   NewResource& first = file_.resources[known->second];
+  if (known->second < list_) {  // of another configuration, and therefore probably of other nodes
+    if (first.replicas == resource.replicas) return;
+    findings_.Assumed(place,
+                      Format("{} differs from the one at {}, which is converted", resource.name,
+                             Where(first.matches.front().place)),
+                      "use --output helm if they are for different nodes, or convert each file");
+    return;
+  }
   findings_.Ignored(first.matches.front().place,
                     Format("duplicate resource {}; smarter-device-manager uses the last one, at {}",
                            resource.name, Where(place)));

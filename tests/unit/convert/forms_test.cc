@@ -498,6 +498,8 @@ TEST(FormsTest, DaemonSetsForLabelsOfNodesNeedPools) {
 TEST(FormsTest, DaemonSetsForNamedNodesHaveOnNodes) {
   const auto outcome = ConvertedFile("named-nodes.yaml");
   EXPECT_EQ(outcome.findings,
+            "15:38 warning only some pods of the plugin have devic.es/fuse; the output has it for "
+            "all nodes\n"
             "29:23 warning devic.es/render differs from the one at in.yaml:13; both are "
             "converted, with the names of their nodes in `on_nodes`\n"
             "31:23 warning devic.es/fuse is the same as at in.yaml:15\n"
@@ -506,6 +508,48 @@ TEST(FormsTest, DaemonSetsForNamedNodesHaveOnNodes) {
   EXPECT_THAT(outcome.toml, AllOf(HasSubstr("replicas = 8\non_nodes = [\"nuc-1\", \"nuc-3\"]\n"),
                                   HasSubstr("replicas = 2\non_nodes = [\"nuc-2\"]\n")));
   EXPECT_THAT(outcome.toml, HasSubstr("name = \"devic.es/fuse\"\nreplicas = 10\n\n"));
+}
+
+TEST(FormsTest, WarnsOfResourcesThatOnlySomeNodesHave) {
+  const auto daemon_set = [](const std::string& nodes, const std::string& name) {
+    return "kind: DaemonSet\nspec: {" + nodes +
+           "containers: [{image: 'generic-device-plugin:0.2.0', "
+           "args: [--device, '" +
+           name + ",/dev/x0']}]}\n---\n";
+  };
+  const auto findings = [](const std::string& text) {
+    return test::Converted(ForeignProgram::kGenericDevicePlugin, text).findings;
+  };
+  const std::string a = "nodeSelector: {kubernetes.io/hostname: a}, ";
+  const std::string b = "nodeSelector: {rack: b}, ";
+  EXPECT_THAT(
+      findings(daemon_set(a, "x1") + daemon_set(b, "x2")),
+      HasSubstr(" warning only some pods of the plugin have devic.es/x1, devic.es/x2; the"));
+  EXPECT_THAT(findings(daemon_set(b, "x1") + daemon_set("", "x2")),
+              HasSubstr(" warning only some pods of the plugin have devic.es/x1; the output"));
+  EXPECT_EQ(findings(daemon_set(b, "x1") + daemon_set(b, "x2")), "");
+  EXPECT_THAT(findings(daemon_set(a, "x1") + daemon_set(b, "x1")), Not(HasSubstr("only some")));
+  std::string smarter;
+  for (const std::string name : {"video0", "video1"}) {
+    smarter += "kind: DaemonSet\nspec:\n  nodeSelector: {has: " + name +
+               "}\n  containers: [{image: smarter-device-manager, volumeMounts: [{name: c}]}]\n"
+               "  volumes: [{name: c, configMap: {name: " +
+               name +
+               "}}]\n---\nkind: ConfigMap\n"
+               "metadata: {name: " +
+               name + "}\ndata:\n  conf.yaml: |\n    - {devicematch: ^" + name +
+               "$, nummaxdevices: " + name.back() +
+               "}\n    - {devicematch: ^kvm$, "
+               "nummaxdevices: 1" +
+               name.back() + "}\n---\n";
+  }
+  smarter.replace(smarter.find("nummaxdevices: 0"), 16, "nummaxdevices: 2");
+  const auto outcome = test::Converted(ForeignProgram::kSmarterDeviceManager, smarter);
+  EXPECT_EQ(outcome.findings,
+            "11:21 warning only some pods of the plugin have smarter-devices/video0, "
+            "smarter-devices/video1; the output has it for all nodes\n"
+            "25:21 warning smarter-devices/kvm differs from the one at in.yaml:12, which is "
+            "converted\n");
 }
 
 /// Returns the names of the pools in values, and the texts in front of and behind them.
