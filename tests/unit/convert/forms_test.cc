@@ -175,8 +175,12 @@ TEST(FormsTest, WarnsOfPathsThatMayBeDirectories) {
   EXPECT_EQ(findings("/dev/mapper"),
             "4:28 warning /dev/mapper is converted as a device; it may be a directory\n");
   for (const char* path : {"/dev/dma_heap", "/dev/rga", "/dev/zfs", "/dev/video0", "/dev/a.b",
-                           "/dev/serial/by-id/usb-zigbee", "'/dev/tty*'"}) {
+                           "/dev/serial/by-id/usb-zigbee", "'/dev/tty*'", "/dev/bus/usb/001/002",
+                           "/dev/cpu/0/msr", "/dev/vfio/12", "/dev/pts/0", "/dev/md/0"}) {
     EXPECT_EQ(findings(path), "") << path;
+  }
+  for (const char* path : {"/dev/bus/usb/001", "/dev/cpu/0", "/dev/vg0"}) {
+    EXPECT_THAT(findings(path), HasSubstr("it may be a directory")) << path;
   }
 }
 

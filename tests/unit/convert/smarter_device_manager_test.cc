@@ -262,10 +262,10 @@ TEST(ListedNamesTest, ListsTheNamesThatAnExpressionMatches) {
 }
 
 TEST(ListedNamesTest, DetectsAnchorsAndNumbers) {
-  for (const char* regex : {"^a$", "^(a|b)$", "^a.*"}) {
+  for (const char* regex : {"^a$", "^(a|b)$", "^a.*", "^a$|^b.*|^c$"}) {
     EXPECT_TRUE(ListNames(regex)->is_anchored) << regex;
   }
-  for (const char* regex : {"^a$|^b$", "^a", "a$", "^a\\$", ".*a$"}) {
+  for (const char* regex : {"^a$|b$", "^a|^b$", "^a$|^b", "^(a$|b)", "^a", "a$", "^a\\$", ".*a$"}) {
     const auto listed = ListNames(regex);
     EXPECT_FALSE(listed && listed->is_anchored) << regex;
   }
