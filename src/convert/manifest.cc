@@ -72,7 +72,8 @@ std::string WithoutFinalSlash(std::string path) {
 /// paths in the container.
 Mount MountOf(const YamlValue& volume) {
   const YamlValue host = volume.Find("hostPath");
-  Mount mount{.host_path = WithoutFinalSlash(host.text() + host.Find("path").text())};
+  Mount mount{.host_path = WithoutFinalSlash(host.text() + host.Find("path").text()),
+              .identifier = volume.Find("identifier").text()};
   std::vector<YamlValue> maps = {volume.Find("configMap")};
   if (volume.Find("type").text() == "configMap") maps.push_back(volume);
   for (const YamlValue& source : volume.Find("projected").Find("sources").items()) {

@@ -112,6 +112,7 @@ struct Mount {
   std::string sub_path = {};  ///< of the mounted part in the volume
   std::string host_path = {};
   std::vector<YamlValue> config_maps = {};  ///< references to those in the volume, with a `name`
+  std::string identifier = {};  ///< of a ConfigMap in the values of the chart app-template
 };
 /// Returns the mounts of the volumes in the input.
 std::vector<Mount> MountsOf(const Manifest::Container& container);

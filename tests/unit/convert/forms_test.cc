@@ -208,6 +208,18 @@ TEST(FormsTest, UsesTheDomainOfTheFileThatTheContainerReads) {
   EXPECT_EQ(Resources(chart.toml), "b.com/x1");
 }
 
+TEST(FormsTest, UsesTheDomainOfAFileInTheValuesWithoutDevices) {
+  const auto outcome = test::Converted(
+      ForeignProgram::kGenericDevicePlugin,
+      "controllers: {main: {type: daemonset, containers: {main: {image: 'generic-device-plugin:"
+      "latest', args: [--device, 'x1,/dev/x0']}}}}\n"
+      "configMaps: {c: {data: {config.yaml: 'domain: file.com'}}}\n"
+      "persistence: {c: {type: configMap, identifier: c, globalMounts: [{path: "
+      "/etc/generic-device-plugin}]}}\n");
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_EQ(Resources(outcome.toml), "file.com/x1");
+}
+
 TEST(FormsTest, TheVariableDomainReplacesTheDomainOfTheFile) {
   const auto outcome = ConvertedFile("domain-in-variable.yaml");
   EXPECT_EQ(outcome.findings, "");
