@@ -153,6 +153,7 @@ void Walk::Value(const YamlValue& value, const std::shared_ptr<const Scope>& out
     Text(value, outer, key, is_root, depth);
     return;
   }
+  if (outer != nullptr && value.Find("enabled").AsBool() == false) return;  // in values of charts
   if (recognizer_.is_configuration(value, is_root)) {
     manifest_.documents.push_back({value, object_, outer, key, config_map_, is_root});
   } else if (const auto misspelled = recognizer_.find_misspelled(value)) {
@@ -214,6 +215,11 @@ void Walk::Text(const YamlValue& text, const std::shared_ptr<const Scope>& outer
   bool seems_to_be_one = text.text().find("devicematch") != std::string::npos;
   for (const YamlValue& document : documents) {
     if (document.IsScalar()) continue;  // no YAML, or a text in a text, which no plugin reads
+    if (!document.IsSameAs(documents.front()) && recognizer_.is_configuration(document, is_root)) {
+      AddUnreadable(document.place(), "the plugin reads only the first YAML document of a text",
+                    "combine the documents");
+      continue;
+    }
     seems_to_be_one = seems_to_be_one || document.Find("devices");
     Value(document, outer, key, is_root, depth + 1);
   }
@@ -279,6 +285,7 @@ std::shared_ptr<const Scope> ScopeOf(const YamlValue& map, std::shared_ptr<const
     scope->volumes.emplace(volume.Find("name").text(), volume);
   }
   for (const YamlEntry& volume : map.Find("persistence").entries()) {
+    if (volume.value.Find("enabled").AsBool() == false) continue;
     if (scope->chart_volumes.size() < kMaxVolumes) scope->chart_volumes.push_back(volume.value);
   }
   return scope;

@@ -463,6 +463,38 @@ TEST(FormsTest, PlainPathsOfAGroupAreAList) {
                                     "  id = \"x0+y0-2\"\n"));
 }
 
+TEST(FormsTest, OnlyTheFirstDocumentOfATextIsAConfiguration) {
+  const auto outcome =
+      test::Converted(ForeignProgram::kGenericDevicePlugin,
+                      "kind: ConfigMap\ndata:\n  config.yaml: |\n    domain: a.com\n"
+                      "    devices: [{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]\n    ---\n"
+                      "    domain: b.com\n"
+                      "    devices: [{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]\n");
+  EXPECT_EQ(Resources(outcome.toml), "a.com/x1");
+  EXPECT_EQ(outcome.findings,
+            "7:5 warning the plugin reads only the first YAML document of a text\n");
+  const auto smarter = test::Converted(ForeignProgram::kSmarterDeviceManager,
+                                       "kind: ConfigMap\ndata:\n  conf.yaml: |\n    a: b\n    ---\n"
+                                       "    - {devicematch: ^kvm$, nummaxdevices: 1}\n");
+  EXPECT_EQ(smarter.findings,
+            "6:5 error the plugin reads only the first YAML document of a text\n");
+}
+
+TEST(FormsTest, PartsOfValuesThatAreNotEnabledAreNotConverted) {
+  const auto controller = [](const std::string& name, const std::string& enabled) {
+    return "  " + name + ": {enabled: " + enabled +
+           ", type: daemonset, containers: {main: {image: "
+           "'generic-device-plugin:0.2.0', args: [--device, '" +
+           name + ",/dev/x0']}}}\n";
+  };
+  const auto outcome = test::Converted(
+      ForeignProgram::kGenericDevicePlugin,
+      "enabled: false\ncontrollers:\n" + controller("x1", "false") + controller("x2", "true") +
+          "persistence: {dev: {enabled: false, hostPath: /a, path: /dev}}\n");
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_EQ(Resources(outcome.toml), "devic.es/x2");
+}
+
 TEST(FormsTest, DataMustNotBeAList) {
   EXPECT_EQ(ConvertedFile("config-data-list.yaml").findings,
             "4:3 error `data` is a list; it must be a map, with this list as its `devices`\n");
