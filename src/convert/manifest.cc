@@ -20,6 +20,7 @@
 #include "base/format.h"
 #include "convert/command_line.h"
 #include "convert/config_maps.h"
+#include "convert/convert.h"
 #include "convert/readers.h"
 
 namespace patchbay {
@@ -230,6 +231,14 @@ void Walk::Text(const YamlValue& text, const std::shared_ptr<const Scope>& outer
   }
 }
 
+/// Returns whether the arguments of a container have a device of generic-device-plugin.
+bool NamesGroups(const Container& container) {
+  return NamesDevices(container) &&
+         std::ranges::any_of(container.arguments, [](const Manifest::Argument& argument) {
+           return argument.text.find("groups") != std::string::npos;
+         });
+}
+
 /// Removes the containers of other programs. The image of the plugin can have any name.
 void KeepPlugin(Manifest& manifest, const Recognizer& recognizer) {
   auto& containers = manifest.containers;
@@ -239,6 +248,11 @@ void KeepPlugin(Manifest& manifest, const Recognizer& recognizer) {
                                [&](const auto& document) { return Reads(container, document); });
   };
   const bool has_named = std::ranges::any_of(containers, &Container::runs_program);
+  if (has_named && recognizer.program == kForeignPrograms[0]) {
+    for (Container& container : containers) {
+      container.runs_program = container.runs_program || NamesGroups(container);
+    }
+  }
   if (has_named) std::erase_if(containers, std::not_fn(&Container::runs_program));
   ConfigMaps config_maps(manifest, manifest.budget);
   for (Container& container : containers) {

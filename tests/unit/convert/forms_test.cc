@@ -1093,6 +1093,21 @@ TEST(FormsTest, HelmReleaseReportsWhatIsNotCarriedOver) {
               testing::StartsWith("# Not carried over: serviceMonitor; set podMonitor.enabled"));
 }
 
+TEST(FormsTest, AContainerOfAnyNameWithADeviceIsThePlugin) {
+  std::string text;
+  for (const std::string image :
+       {"squat/generic-device-plugin:0.2.0", "registry.local/gdp:0.2.0"}) {
+    text += "kind: DaemonSet\nspec: {containers: [{image: '" + image +
+            "', args: [--device, '{name: x" + std::to_string(text.size()) +
+            ", groups: [{paths: [{path: /dev/x0}]}]}']}]}\n---\n";
+  }
+  text +=
+      "kind: DaemonSet\nspec: {containers: [{image: zigbee2mqtt, args: [--device, /dev/x0]}]}\n";
+  const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, text);
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_THAT(Resources(outcome.toml), testing::MatchesRegex("devic.es/x0 devic.es/x[1-9][0-9]+"));
+}
+
 /// Arguments replace the file of their own container, not those of others.
 TEST(FormsTest, ArgumentsReplaceOnlyTheFileOfTheirContainer) {
   const std::string arguments =
