@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "base/ascii.h"
@@ -146,35 +145,28 @@ void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings&
   }
 }
 
-/// Reports resources that TOML has for all nodes, although only the pods of some pools have them.
-void ReportPartialResources(const Converter& converter, const Manifest& manifest,
-                            const ConvertHints& hints, const NewFile& file, Findings& findings) {
+/// Notes resources that TOML has for all nodes, although only the pods of some pools have them.
+void NotePartialResources(const Converter& converter, const Manifest& manifest,
+                          const ConvertHints& hints, NewFile& file, Findings& findings) {
   Diagnostics unused;
   Findings known(unused);
   std::map<std::string, std::size_t> pools_with;
   const std::vector<Pool> pools = PoolsOf(manifest, known);
   for (const Pool& pool : pools) {
-    const auto part = converter.convert(pool.part, hints, known);
-    std::set<std::string> names;
-    for (const NewResource& resource : part.value_or(NewFile()).resources) {
-      names.insert(resource.name);
-    }
     const bool has_all_nodes = NodesOf(pool.part.containers.front()).empty();
-    for (const auto& name : names) pools_with[name] += has_all_nodes ? pools.size() : 1;
+    const auto part = converter.convert(pool.part, hints, known).value_or(NewFile());
+    for (const NewResource& resource : part.resources) {
+      pools_with[resource.name] += has_all_nodes ? pools.size() : 1;
+    }
   }
-  std::vector<std::string> names;
-  SourceLocation place;
-  for (const NewResource& resource : file.resources) {
+  for (NewResource& resource : file.resources) {
     if (!resource.on_nodes.empty() || pools_with[resource.name] >= pools.size()) continue;
-    if (names.empty()) place = resource.matches.front().place;
-    names.push_back(resource.name);
+    resource.notes.push_back(findings.Differs(
+        resource.matches.front().place,
+        Format("only some pods of the plugin have {}; the output has it for all nodes",
+               resource.name),
+        "use --output helm, which writes a pool for each choice of nodes, or add `on_nodes`"));
   }
-  if (names.empty()) return;
-  findings.Assumed(
-      place,
-      Format("only some pods of the plugin have {}; the output has it for all nodes",
-             Truncate(Format("{}", fmt::join(names, ", ")), 200)),
-      "use --output helm, which writes a pool for each choice of nodes, or add `on_nodes`");
 }
 
 /// Reports values that seem to be a configuration but are not. They are errors if there is no
@@ -241,7 +233,7 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
     auto containers = ContainersOf(pool->part);
     for (const auto& each : containers) NoteWorkload(each, file, findings);
     RefuseInvalid(file, findings);
-    if (!hints.needs_helm) ReportPartialResources(converter, manifest, hints, file, findings);
+    if (!hints.needs_helm) NotePartialResources(converter, manifest, hints, file, findings);
     auto toml = Written(file, source.name, findings);
     if (!toml) return conversion;
     configs.push_back({pool->name, std::move(containers), std::move(*toml)});

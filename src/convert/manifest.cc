@@ -231,14 +231,6 @@ void Walk::Text(const YamlValue& text, const std::shared_ptr<const Scope>& outer
   }
 }
 
-/// Returns whether the arguments of a container have a device of generic-device-plugin.
-bool NamesGroups(const Container& container) {
-  return NamesDevices(container) &&
-         std::ranges::any_of(container.arguments, [](const Manifest::Argument& argument) {
-           return argument.text.find("groups") != std::string::npos;
-         });
-}
-
 /// Removes the containers of other programs. The image of the plugin can have any name.
 void KeepPlugin(Manifest& manifest, const Recognizer& recognizer) {
   auto& containers = manifest.containers;
@@ -248,10 +240,12 @@ void KeepPlugin(Manifest& manifest, const Recognizer& recognizer) {
                                [&](const auto& document) { return Reads(container, document); });
   };
   const bool has_named = std::ranges::any_of(containers, &Container::runs_program);
-  if (has_named && recognizer.program == kForeignPrograms[0]) {
-    for (Container& container : containers) {
-      container.runs_program = container.runs_program || NamesGroups(container);
-    }
+  for (Container& container : containers) {  // a device of generic-device-plugin identifies it, too
+    if (!has_named || recognizer.program != kForeignPrograms[0]) break;
+    container.runs_program |=
+        NamesDevices(container) && std::ranges::any_of(container.arguments, [](const auto& word) {
+          return word.text.find("groups") != std::string::npos;
+        });
   }
   if (has_named) std::erase_if(containers, std::not_fn(&Container::runs_program));
   ConfigMaps config_maps(manifest, manifest.budget);
