@@ -99,15 +99,13 @@ void AddSetting(std::string_view key, const std::vector<Container>& containers, 
                 std::string& values) {
   const Container& first = containers.front();
   const std::string json = SettingOf(first, key);
-  const bool is_known = !first.image.empty() || !first.arguments.empty();
-  const YamlValue value =
-      json.empty() && !is_known ? FindBelow(first.object, key) : PodSetting(first, key);
+  const bool is_unknown = first.image.empty() && first.arguments.empty() && key != "resources";
   if (!json.empty()) {
-    AddValue(key, json, value.place(), findings, values);
+    AddValue(key, json, PodSetting(first, key).place(), findings, values);
   } else if (key == "tolerations" && PodSetting(first, "containers")) {
     values += "tolerations: []\n";  // the default of the chart tolerates all taints
-  } else if (!is_known && !value.IsEmpty()) {
-    findings.Assumed(value.place(),
+  } else if (const auto found = FindBelow(first.object, key); is_unknown && !found.IsEmpty()) {
+    findings.Assumed(found.place(),
                      Format("not carried over, because it may be of another program: {}", key),
                      "add it to the output if it is of the plugin");
   }

@@ -991,7 +991,7 @@ TEST(FormsTest, HelmValuesKeepTheSettingsOfValuesWithoutAnImage) {
 TEST(FormsTest, HelmValuesHaveNoSettingsOfOtherPods) {
   const std::string other =
       "frigate:\n  nodeSelector: {gpu: 'yes'}\n  tolerations: [{key: gpu, operator: Exists}]\n"
-      "  priorityClassName: low\n";
+      "  priorityClassName: low\n  resources: {requests: {cpu: 5m}}\n";
   const std::string device = "[{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]";
   const std::string chart =
       HelmOf("generic-device-plugin:\n  config: {domain: a.com, devices: " + device + "}\n" + other,
