@@ -164,11 +164,6 @@ std::vector<ListedName> SmarterConversion::NamesFor(const std::string& match,
 NewResource SmarterConversion::ResourceFor(const ListedName& listed, const SourceLocation& place) {
   NewResource resource{.name = domain_ + "/" + NameOfResource(listed.name)};
   const std::string path = "/dev/" + listed.name;
-  if (!replaces_dots_ && listed.name.find('.') != std::string::npos) {
-    resource.notes.push_back(findings_.Differs(
-        place, "smarter-device-manager before v1.20.10 keeps the dots in names, as in " + path,
-        "compare the names with `kubectl describe node`"));
-  }
   if (!listed.glob.empty()) {
     resource.matches.push_back({.paths = {listed.glob}});
   } else if (directories_.Has(path, place, findings_)) {
@@ -252,8 +247,15 @@ void SmarterConversion::Entry(const YamlValue& value) {
   if (*match == kGpus) {
     resources.push_back(Gpu(domain_, place, findings_));
   } else {
+    bool has_dots = false;
     for (const ListedName& name : NamesFor(*match, place, notes)) {
+      has_dots = has_dots || name.name.find('.') != std::string::npos;
       resources.push_back(ResourceFor(name, place));
+    }
+    if (has_dots && !replaces_dots_) {
+      notes.push_back(findings_.Differs(
+          place, "smarter-device-manager before v1.20.10 keeps the dots in these names",
+          "compare them with `kubectl describe node`"));
     }
   }
   if (resources.empty()) {
