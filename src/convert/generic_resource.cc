@@ -441,7 +441,8 @@ void KeepLast(std::vector<NewMatch>& matches, Findings& findings) {
     const auto [known, is_new] = last.emplace(std::move(paths), match.place);
     if (is_new) return false;
     findings.Ignored(match.place,
-                     Format("the group at {} has the same paths", Where(known->second)));
+                     Format("the plugin uses the group at {} instead, which has the same paths",
+                            Where(known->second)));
     return true;
   });
   const bool can_overlap =

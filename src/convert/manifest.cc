@@ -154,7 +154,7 @@ void Walk::Value(const YamlValue& value, const std::shared_ptr<const Scope>& out
     Text(value, outer, key, is_root, depth);
     return;
   }
-  if (outer != nullptr && value.Find("enabled").AsBool() == false) return;  // in values of charts
+  if (!is_root && value.Find("enabled").AsBool() == false) return;  // in the values of charts
   if (recognizer_.is_configuration(value, is_root)) {
     manifest_.documents.push_back({value, object_, outer, key, config_map_, is_root});
   } else if (const auto misspelled = recognizer_.find_misspelled(value)) {

@@ -493,6 +493,14 @@ TEST(FormsTest, PartsOfValuesThatAreNotEnabledAreNotConverted) {
           "persistence: {dev: {enabled: false, hostPath: /a, path: /dev}}\n");
   EXPECT_EQ(outcome.findings, "");
   EXPECT_EQ(Resources(outcome.toml), "devic.es/x2");
+  // The file of the plugin has no such key.
+  EXPECT_EQ(
+      Resources(test::Converted(ForeignProgram::kGenericDevicePlugin,
+                                "kind: ConfigMap\ndata:\n  config.yaml: |\n    enabled: false\n"
+                                "    domain: a.com\n    devices: [{name: x1, groups: [{paths: "
+                                "[{path: /dev/x0}]}]}]\n")
+                    .toml),
+      "a.com/x1");
 }
 
 TEST(FormsTest, DataMustNotBeAList) {

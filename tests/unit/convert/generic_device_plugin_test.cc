@@ -167,7 +167,9 @@ TEST(GenericDevicePluginTest, TheLastGroupWithAPathApplies) {
   const auto same = Groups(
       "  - paths: [{path: /dev/a}]\n  - paths: [{path: /dev/b}]\n"
       "  - paths: [{path: /dev/a, mountPath: /dev/c, permissions: r}]\n");
-  EXPECT_EQ(same.findings, "5:5 warning the group at in.yaml:7 has the same paths\n");
+  EXPECT_EQ(
+      same.findings,
+      "5:5 warning the plugin uses the group at in.yaml:7 instead, which has the same paths\n");
   EXPECT_EQ(same.toml.find("\"/dev/a\""), same.toml.rfind("\"/dev/a\""));
   EXPECT_THAT(same.toml, HasSubstr("path = \"/dev/a\"\n\n    [[resource.match.device_node]]\n"
                                    "    container_path = \"/dev/c\"\n    permissions = \"r\"\n"));
