@@ -242,9 +242,15 @@ std::vector<Container> ContainersOf(const Manifest& manifest) {
   if (!manifest.containers.empty()) return manifest.containers;
   if (manifest.documents.empty()) return std::vector<Container>(1);
   const Manifest::Document& document = manifest.documents.front();
-  return {{.value = document.value,
-           .object = document.object,
-           .scope = ScopeOf(document.value, document.scope)}};
+  Container container{.value = document.value,
+                      .object = document.object,
+                      .scope = ScopeOf(document.value, document.scope)};
+  // In the values of the chart app-template, the only controller is that of the plugin.
+  for (const char* key : {"controllers", "containers"}) {
+    const auto entries = PodSetting(container, key).entries();
+    if (entries.size() == 1) container.scope = ScopeOf(entries.front().value, container.scope);
+  }
+  return {container};
 }
 
 std::string WriteHelm(const Manifest& manifest, const std::vector<HelmConfig>& configs,

@@ -996,6 +996,26 @@ TEST(FormsTest, HelmValuesKeepTheSettingsOfValuesWithoutAnImage) {
                     HasSubstr("    resources: {\"requests\": {\"cpu\": \"5m\"}}\n")));
 }
 
+TEST(FormsTest, HelmValuesKeepTheSettingsOfTheOnlyController) {
+  const std::string controller =
+      "    pod: {affinity: {nodeAffinity: {}}}\n"
+      "    containers: {main: {resources: {requests: {cpu: 3m}}}}\n";
+  const std::string config =
+      "configMaps:\n  c:\n    data:\n      config.yaml: |\n        domain: a.com\n"
+      "        devices: [{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]\n"
+      "defaultPodOptions: {nodeSelector: {a: b}}\n";
+  EXPECT_THAT(
+      HelmOf("controllers:\n  main:\n" + controller + config, ForeignProgram::kGenericDevicePlugin),
+      testing::StartsWith("nodeSelector: {\"a\": \"b\"}\n"
+                          "affinity: {\"nodeAffinity\": {}}\n"
+                          "tolerations: []\n"
+                          "resources: {\"requests\": {\"cpu\": \"3m\"}}\nconfig: |\n"));
+  EXPECT_THAT(HelmOf("controllers:\n  main: {}\n  other:\n" + controller + config,
+                     ForeignProgram::kGenericDevicePlugin),
+              AllOf(testing::StartsWith("4 not carried over, because it may be of another"),
+                    HasSubstr("\nnodeSelector: {\"a\": \"b\"}\nconfig: |\n")));
+}
+
 TEST(FormsTest, HelmValuesHaveNoSettingsOfOtherPods) {
   const std::string other =
       "frigate:\n  nodeSelector: {gpu: 'yes'}\n  tolerations: [{key: gpu, operator: Exists}]\n"
