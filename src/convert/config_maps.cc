@@ -163,6 +163,9 @@ Manifest::File ConfigMaps::FileAt(const Manifest::Container& container, const st
                                 : Format("add the key `{}` to the ConfigMap {}", Truncate(key, 100),
                                          Truncate(name, 100));
   }
+  const YamlValue of_chart = PodSetting(container, "configMaps").Find(mount.identifier);
+  const YamlValue text = of_chart.Find("data").Find(inside);
+  if (!mount.identifier.empty() && text.IsScalar()) file.text = text.text();
   return file;
 }
 

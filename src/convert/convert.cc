@@ -1,6 +1,7 @@
 #include "convert/convert.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/ascii.h"
@@ -144,6 +145,30 @@ void NoteWorkload(const Manifest::Container& container, NewFile& file, Findings&
   }
 }
 
+/// Notes resources that TOML has for all nodes, although only the pods of some pools have them.
+void NotePartialResources(const Converter& converter, const Manifest& manifest,
+                          const ConvertHints& hints, NewFile& file, Findings& findings) {
+  Diagnostics unused;
+  Findings known(unused);
+  std::map<std::string, std::size_t> pools_with;
+  const std::vector<Pool> pools = PoolsOf(manifest, known);
+  for (const Pool& pool : pools) {
+    const bool has_all_nodes = NodesOf(pool.part.containers.front()).empty();
+    const auto part = converter.convert(pool.part, hints, known).value_or(NewFile());
+    for (const NewResource& resource : part.resources) {
+      pools_with[resource.name] += has_all_nodes ? pools.size() : 1;
+    }
+  }
+  for (NewResource& resource : file.resources) {
+    if (!resource.on_nodes.empty() || pools_with[resource.name] >= pools.size()) continue;
+    resource.notes.push_back(findings.Differs(
+        resource.matches.front().place,
+        Format("only some pods of the plugin have {}; the output has it for all nodes",
+               resource.name),
+        "use --output helm, which writes a pool for each choice of nodes, or add `on_nodes`"));
+  }
+}
+
 /// Reports values that seem to be a configuration but are not. They are errors if there is no
 /// configuration of the plugin, and otherwise probably belong to other programs.
 void ReportUnreadable(const Manifest& manifest, bool has_nothing_else, Findings& findings) {
@@ -205,14 +230,13 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
     file.notes.insert(file.notes.begin(),
                       Format("Converted from {}: {}. Comments mark differences in meaning.",
                              converter.recognizer.program, source.name));
-    const Manifest::Container container = ContainerOf(pool->part);
-    auto containers = pool->part.containers;
-    if (containers.empty()) containers.push_back(container);
+    auto containers = ContainersOf(pool->part);
     for (const auto& each : containers) NoteWorkload(each, file, findings);
     RefuseInvalid(file, findings);
+    if (!hints.needs_helm) NotePartialResources(converter, manifest, hints, file, findings);
     auto toml = Written(file, source.name, findings);
     if (!toml) return conversion;
-    configs.push_back({pool->name, container, std::move(*toml)});
+    configs.push_back({pool->name, std::move(containers), std::move(*toml)});
   }
   if (configs.empty()) return conversion;
   conversion.text =

@@ -26,9 +26,9 @@ constexpr std::string_view kUsualNodes[] = {
     "mpp_service",   "null",    "nvidia-modeset", "nvidiactl", "nvram",        "port",    "ppp",
     "ptmx",          "random",  "rfkill",         "rga",       "rknpu",        "rtc",     "sev",
     "uhid",          "uinput",  "urandom",        "vsock",     "watchdog",     "zero",    "zfs"};
-constexpr std::string_view kUsualPrefixes[] = {"dri/",       "hd", "input/", "mapper/", "net/",
-                                               "nvidia-uvm", "sd", "sgx_",   "snd/",    "tty",
-                                               "vc",         "vd", "vfio/",  "vhost-",  "xvd"};
+constexpr std::string_view kUsualPrefixes[] = {
+    "dri/", "hd",   "input/", "mapper/", "md/", "net/",  "nvidia-uvm", "pts/", "sd",
+    "sgx_", "snd/", "tty",    "vc",      "vd",  "vfio/", "vhost-",     "xvd"};
 
 /// Returns whether the name cannot be that of a directory: it is a usual one, has an extension, or
 /// is a link, as in /dev/serial/by-id.
@@ -42,12 +42,15 @@ bool IsNodeName(std::string_view path) {
          DirectoryOf(path).find("/by-") != std::string::npos;
 }
 
+bool IsNumber(std::string_view name) { return std::ranges::all_of(name, IsDigit); }
+
 /// A name with a number, such as video0, is usually that of a device node. Some are directories:
-/// /dev/bus/usb/001 and /dev/dvb/adapter0.
+/// /dev/cpu/0, /dev/dvb/adapter0 and those of LVM. What is in a directory with a number is a node.
 bool IsNumbered(std::string_view path) {
   const std::string_view name = BaseName(path);
-  return std::ranges::any_of(name, IsDigit) && !name.starts_with("adapter") &&
-         !path.starts_with("/dev/bus/");
+  return IsNumber(BaseName(DirectoryOf(path))) ||
+         (std::ranges::any_of(name, IsDigit) && !IsNumber(name) && !name.starts_with("adapter") &&
+          !name.starts_with("vg"));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "config/reporter.h"
 #include "convert/directories.h"
 #include "convert/disks.h"
 #include "convert/patterns.h"
@@ -353,11 +354,24 @@ std::optional<NewResource> ResourceOfPaths(const GenericGroup& group, Findings& 
     (path.is_mount ? mounts : devices).push_back(path);
     if (!path.is_mount && !path.is_literal()) globs.push_back(path);
   }
-  if (devices.empty()) return ResourceOfMounts(mounts, findings);
-  auto resource = devices.size() == 1 ? ResourceOfOne(devices.front())
-                  : globs.empty()     ? ResourceOfSet(devices, findings)
-                                      : ResourceOfGlobs(devices, globs, findings);
-  if (!resource || !AddMounts(mounts, !globs.empty(), *resource, findings)) return std::nullopt;
+  auto resource = devices.empty()       ? ResourceOfMounts(mounts, findings)
+                  : devices.size() == 1 ? ResourceOfOne(devices.front())
+                  : globs.empty()       ? ResourceOfSet(devices, findings)
+                                        : ResourceOfGlobs(devices, globs, findings);
+  if (!resource) return std::nullopt;
+  if (!devices.empty() && !AddMounts(mounts, !globs.empty(), *resource, findings)) {
+    return std::nullopt;
+  }
+  // The path that each device must have.
+  const GenericPath& main = (devices.empty() ? mounts : globs.empty() ? devices : globs).front();
+  if (main.optional && group.paths.size() > 1 && (devices.size() < 2 || globs.size() == 1)) {
+    resource->matches.front().notes.push_back(findings.Differs(
+        main.place,
+        Format("if {} is missing, generic-device-plugin advertises the other paths of the group; "
+               "Patchbay advertises no device",
+               Truncate(main.path, 100)),
+        "for containers that need only the others, write another resource"));
+  }
   // Next to a glob, the paths have notes of their own, or are errors.
   for (const GenericPath& part : devices) {
     if (part.limit == 1 || (devices.size() > 1 && !globs.empty())) continue;
@@ -415,6 +429,31 @@ void MakeDistinct(NewResource& resource) {
   }
 }
 
+/// In generic-device-plugin, the last group with a path applies; in Patchbay, the first match.
+void KeepLast(std::vector<NewMatch>& matches, Findings& findings) {
+  std::map<decltype(NewMatch::paths), SourceLocation> last;
+  std::ranges::reverse(matches);
+  std::erase_if(matches, [&](const NewMatch& match) {
+    auto paths = match.paths;
+    paths.push_back(match.regex);
+    paths.insert(paths.end(), match.require.begin(), match.require.end());
+    if (!match.usb.empty()) return false;
+    const auto [known, is_new] = last.emplace(std::move(paths), match.place);
+    if (is_new) return false;
+    findings.Ignored(match.place,
+                     Format("the plugin uses the group at {} instead, which has the same paths",
+                            Where(known->second)));
+    return true;
+  });
+  const bool can_overlap =
+      std::ranges::any_of(
+          matches, [&](const NewMatch& match) { return match.nodes != matches.front().nodes; }) &&
+      std::ranges::any_of(matches, [](const NewMatch& match) {
+        return match.paths.size() == 1 && match.paths[0].find_first_of("*?[") != std::string::npos;
+      });
+  if (!can_overlap) std::ranges::reverse(matches);
+}
+
 }  // namespace
 
 std::optional<NewResource> ResourceOfGroup(const GenericGroup& group, Findings& findings) {
@@ -459,6 +498,7 @@ bool AddGroup(NewResource group, NewResource& resource, Findings& findings) {
 
 void CompleteResource(NewResource& resource, Findings& findings) {
   auto& matches = resource.matches;
+  KeepLast(matches, findings);
   if (SharePath(matches)) NoteSharedPath(matches.front().place, resource, findings);
   const auto nodes = matches.front().nodes;
   if (std::ranges::all_of(matches, [&](const NewMatch& match) { return match.nodes == nodes; })) {

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "config/reporter.h"
 
 namespace patchbay {
 namespace {
@@ -77,23 +79,59 @@ void AddValue(std::string_view key, const std::string& json, const SourceLocatio
   values += Format("# Not carried over, because of its template: {}\n", key);
 }
 
-/// Returns what carries over from the container and its pod for a pool, or for the release. The
-/// latter also takes the nodes from anywhere in the object.
-std::string PodValues(const Container& container, bool is_pool, Findings& findings) {
+/// Returns a setting of the pod of a container as JSON, or "" if it has none. Of `resources`, these
+/// are the requests without memory, because Patchbay needs another amount.
+std::string SettingOf(const Container& container, std::string_view key) {
+  const YamlValue value = PodSetting(container, key);
+  if (key != "resources") return value.IsEmpty() ? "" : ToJson(value);
+  std::string requests;
+  for (const YamlEntry& entry : value.Find("requests").entries()) {
+    if (entry.key.text() == "memory") continue;
+    requests += Format("{}{}: {}", requests.empty() ? "" : ", ", QuoteJson(entry.key.text()),
+                       ToJson(entry.value));
+  }
+  return requests.empty() ? "" : Format("{{\"requests\": {{{}}}}}", requests);
+}
+
+/// Adds a setting of the first pod, and reports the others that differ. If the pod is not known, a
+/// setting in the object can be of another program.
+void AddSetting(std::string_view key, const std::vector<Container>& containers, Findings& findings,
+                std::string& values) {
+  const Container& first = containers.front();
+  const std::string json = SettingOf(first, key);
+  const bool is_unknown = first.image.empty() && first.arguments.empty() && key != "resources";
+  if (!json.empty()) {
+    AddValue(key, json, PodSetting(first, key).place(), findings, values);
+  } else if (key == "tolerations" && PodSetting(first, "containers")) {
+    values += "tolerations: []\n";  // the default of the chart tolerates all taints
+  } else if (const auto found = FindBelow(first.object, key); is_unknown && !found.IsEmpty()) {
+    findings.Assumed(found.place(),
+                     Format("not carried over, because it may be of another program: {}", key),
+                     "add it to the output if it is of the plugin");
+  }
+  for (const Container& other : containers) {
+    if (SettingOf(other, key) == json) continue;
+    findings.Assumed(other.value.place(),
+                     Format("the pods of the plugin have different {}; the output has those of {}",
+                            key, Where(first.value.place())),
+                     "change the output if it does not suit both");
+  }
+}
+
+/// Returns what carries over from the containers of a pool, or of the release, and their pods.
+std::string PodValues(const std::vector<Container>& containers, Findings& findings) {
   std::string values;
-  for (const std::string_view key : {"nodeSelector", "affinity", "tolerations"}) {
-    YamlValue value = PodSetting(container, key);
-    if (!value && !is_pool) value = FindBelow(container.object, key);
-    if (!value.IsEmpty()) AddValue(key, ToJson(value), value.place(), findings, values);
+  for (const char* key : {"nodeSelector", "affinity", "tolerations", "resources"}) {
+    AddSetting(key, containers, findings, values);
   }
-  const YamlValue resources = container.value.Find("resources");
-  if (const YamlValue limits = resources.Find("limits")) {
-    values += Format("# Not carried over, because Patchbay needs another amount: limits {}\n",
-                     Truncate(ToJson(limits), 200));
-  }
-  if (const YamlValue requests = resources.Find("requests"); requests.IsMap()) {
-    AddValue("resources", Format("{{\"requests\": {}}}", ToJson(requests)), requests.place(),
-             findings, values);
+  const Container& container = containers.front();
+  const YamlValue resources = PodSetting(container, "resources");
+  const YamlValue memory = resources.Find("requests").Find("memory");
+  for (const auto& [name, value] :
+       {std::pair("limits", resources.Find("limits")), {"memory", memory}}) {
+    if (!value) continue;
+    values += Format("# Not carried over, because Patchbay needs another amount: {} {}\n", name,
+                     Truncate(ToJson(value), 200));
   }
   for (const Mount& mount : MountsOf(container)) {
     const std::string& host = mount.host_path;
@@ -102,16 +140,6 @@ std::string PodValues(const Container& container, bool is_pool, Findings& findin
                container.value.place(), findings, values);
       break;
     }
-  }
-  return values;
-}
-
-/// Returns what carries over from the pod and applies to all pools.
-std::string ReleaseValues(const Container& container, Findings& findings) {
-  std::string values;
-  const YamlValue priority = FindBelow(container.object, "priorityClassName");
-  if (priority.IsScalar()) {
-    AddValue("priorityClassName", ToJson(priority), priority.place(), findings, values);
   }
   return values;
 }
@@ -140,7 +168,7 @@ void ReportOtherObjects(const Manifest& manifest, const std::vector<HelmConfig>&
     const auto is_in_it = [&](const auto& part) { return part.object.IsSameAs(object); };
     const bool is_converted = std::ranges::any_of(manifest.documents, is_in_it) ||
                               std::ranges::any_of(configs, [&](const HelmConfig& config) {
-                                return is_in_it(config.container);
+                                return std::ranges::any_of(config.containers, is_in_it);
                               });
     findings.Ignored(
         object.place(),
@@ -210,33 +238,44 @@ std::string Release(const YamlValue& release, const std::string& values, Finding
 
 }  // namespace
 
-Container ContainerOf(const Manifest& manifest) {
-  if (!manifest.containers.empty()) return manifest.containers.front();
-  if (manifest.documents.empty()) return {};
-  const YamlValue& object = manifest.documents.front().object;
-  const YamlValue values = ValuesIn(object);
-  return {.value = values, .object = object, .scope = ScopeOf(values, nullptr)};
+std::vector<Container> ContainersOf(const Manifest& manifest) {
+  if (!manifest.containers.empty()) return manifest.containers;
+  if (manifest.documents.empty()) return std::vector<Container>(1);
+  const Manifest::Document& document = manifest.documents.front();
+  Container container{.value = document.value,
+                      .object = document.object,
+                      .scope = ScopeOf(document.value, document.scope)};
+  // In the values of the chart app-template, the only controller is that of the plugin.
+  for (const char* key : {"controllers", "containers"}) {
+    const auto entries = PodSetting(container, key).entries();
+    if (entries.size() == 1) container.scope = ScopeOf(entries.front().value, container.scope);
+  }
+  return {container};
 }
 
 std::string WriteHelm(const Manifest& manifest, const std::vector<HelmConfig>& configs,
                       Findings& findings) {
-  const Container& first = configs.front().container;
+  const Container& first = configs.front().containers.front();
   const bool is_release = IsRelease(first.object);
   std::string values;
   std::vector<YamlValue> objects;
+  std::vector<Container> all;
   for (const HelmConfig& config : configs) {
-    const YamlValue& object = config.container.object;
+    all.insert(all.end(), config.containers.begin(), config.containers.end());
+  }
+  for (const Container& container : all) {
+    const YamlValue& object = container.object;
     const auto is_it = [&](const YamlValue& other) { return other.IsSameAs(object); };
     if (std::ranges::any_of(objects, is_it)) continue;
     objects.push_back(object);
     values += NotCarriedOver(ValuesIn(object), kSectionsOfValues, findings);
   }
-  values += ReleaseValues(first, findings);
+  AddSetting("priorityClassName", all, findings, values);
   const bool has_pools = !configs.front().pool.empty();
   if (has_pools) values += "pools:\n";
   for (const HelmConfig& config : configs) {
     const std::string own =
-        PodValues(config.container, has_pools, findings) +
+        PodValues(config.containers, findings) +
         Block("config", is_release ? WithoutSubstitutions(config.toml) : config.toml);
     values += has_pools ? Format("  {}:\n{}", QuoteJson(config.pool), Indented(own, "    ")) : own;
   }

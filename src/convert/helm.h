@@ -9,14 +9,15 @@ namespace patchbay {
 
 /// A converted configuration.
 struct HelmConfig {
-  std::string pool;               ///< the name of its pool; "" if there are no pools
-  Manifest::Container container;  ///< of the plugin, from which settings carry over
+  std::string pool;  ///< the name of its pool; "" if there are no pools
+  /// Of the plugin. Settings carry over from the first one, and differences are findings.
+  std::vector<Manifest::Container> containers;
   std::string toml;
 };
 
-/// Returns the container of the plugin. If the input has none, returns the values of a chart, or
-/// the object, with the configuration, which can also have settings.
-Manifest::Container ContainerOf(const Manifest& manifest);
+/// Returns the containers of the plugin. If the input has none, returns one with the maps that
+/// contain the configuration as its scope, which can also have settings.
+std::vector<Manifest::Container> ContainersOf(const Manifest& manifest);
 
 /// Returns values for the chart of Patchbay as YAML: the configurations, at least one, and what
 /// their containers and pods set that also applies to Patchbay. If the first container is in a

@@ -22,11 +22,11 @@ class RegexTranslation {
   bool has_numbers() const { return has_numbers_; }
   /// Returns whether the expression matches whole names only. An anchor in one alternative does not
   /// apply to the others.
-  bool is_anchored() const { return begins_ && ends_ && !has_alternatives_; }
+  bool is_anchored() const { return is_anchored_ && ends_; }
 
   /// Returns the glob of the paths, or nothing if the expression has none.
   std::optional<std::string> Run() {
-    begins_ = rest_.starts_with('^');
+    is_anchored_ = rest_.starts_with('^');
     glob_ = "/dev/{";
     while (!rest_.empty()) {
       if (!Next()) return std::nullopt;
@@ -46,14 +46,18 @@ class RegexTranslation {
     return c;
   }
 
+  /// Returns whether this is the end of the expression, or of one of its alternatives.
+  bool IsAtEnd() const { return rest_.empty() || (depth_ == 0 && rest_.starts_with('|')); }
+
   /// Translates the next part. Returns false if a glob has no equivalent.
   bool Next() {
     const char c = Take();
     switch (c) {
       case '^': return true;
-      case '$': ends_ = rest_.empty(); return true;
+      case '$': ends_ = IsAtEnd(); return true;
       case '|':
-        has_alternatives_ = has_alternatives_ || depth_ == 0;
+        if (depth_ == 0) is_anchored_ = is_anchored() && rest_.starts_with('^');
+        ends_ = false;
         glob_ += ",";
         return true;
       case '(':
@@ -67,7 +71,7 @@ class RegexTranslation {
       case '[': return Class();
       case '.':
         glob_ += Takes("*") ? "*" : Takes("+") ? "?*" : "?";
-        ends_ = glob_.back() == '*' && rest_.empty();
+        ends_ = glob_.back() == '*' && IsAtEnd();
         return true;
       case '\\':
         if (Takes("d")) return Characters("0123456789");
@@ -122,8 +126,9 @@ class RegexTranslation {
 
   std::string_view rest_;
   std::string glob_;
-  int depth_ = 0;  ///< of groups
-  bool begins_ = false, ends_ = false, has_alternatives_ = false;
+  int depth_ = 0;             ///< of groups
+  bool is_anchored_ = false;  ///< at the beginning, and at both ends of previous alternatives
+  bool ends_ = false;         ///< the alternative is anchored at its end
   bool has_numbers_ = false;
 };
 

@@ -20,6 +20,7 @@
 #include "base/format.h"
 #include "convert/command_line.h"
 #include "convert/config_maps.h"
+#include "convert/convert.h"
 #include "convert/readers.h"
 
 namespace patchbay {
@@ -72,7 +73,8 @@ std::string WithoutFinalSlash(std::string path) {
 /// paths in the container.
 Mount MountOf(const YamlValue& volume) {
   const YamlValue host = volume.Find("hostPath");
-  Mount mount{.host_path = WithoutFinalSlash(host.text() + host.Find("path").text())};
+  Mount mount{.host_path = WithoutFinalSlash(host.text() + host.Find("path").text()),
+              .identifier = volume.Find("identifier").text()};
   std::vector<YamlValue> maps = {volume.Find("configMap")};
   if (volume.Find("type").text() == "configMap") maps.push_back(volume);
   for (const YamlValue& source : volume.Find("projected").Find("sources").items()) {
@@ -152,8 +154,9 @@ void Walk::Value(const YamlValue& value, const std::shared_ptr<const Scope>& out
     Text(value, outer, key, is_root, depth);
     return;
   }
+  if (!is_root && value.Find("enabled").AsBool() == false) return;  // in the values of charts
   if (recognizer_.is_configuration(value, is_root)) {
-    manifest_.documents.push_back({value, object_, key, config_map_, is_root});
+    manifest_.documents.push_back({value, object_, outer, key, config_map_, is_root});
   } else if (const auto misspelled = recognizer_.find_misspelled(value)) {
     const std::string& name = misspelled->key.text();
     const std::string message =
@@ -213,6 +216,11 @@ void Walk::Text(const YamlValue& text, const std::shared_ptr<const Scope>& outer
   bool seems_to_be_one = text.text().find("devicematch") != std::string::npos;
   for (const YamlValue& document : documents) {
     if (document.IsScalar()) continue;  // no YAML, or a text in a text, which no plugin reads
+    if (!document.IsSameAs(documents.front()) && recognizer_.is_configuration(document, is_root)) {
+      AddUnreadable(document.place(), "the plugin reads only the first YAML document of a text",
+                    "combine the documents");
+      continue;
+    }
     seems_to_be_one = seems_to_be_one || document.Find("devices");
     Value(document, outer, key, is_root, depth + 1);
   }
@@ -232,6 +240,13 @@ void KeepPlugin(Manifest& manifest, const Recognizer& recognizer) {
                                [&](const auto& document) { return Reads(container, document); });
   };
   const bool has_named = std::ranges::any_of(containers, &Container::runs_program);
+  for (Container& container : containers) {  // a device of generic-device-plugin identifies it, too
+    if (!has_named || recognizer.program != kForeignPrograms[0]) break;
+    container.runs_program |=
+        NamesDevices(container) && std::ranges::any_of(container.arguments, [](const auto& word) {
+          return word.text.find("groups") != std::string::npos;
+        });
+  }
   if (has_named) std::erase_if(containers, std::not_fn(&Container::runs_program));
   ConfigMaps config_maps(manifest, manifest.budget);
   for (Container& container : containers) {
@@ -278,6 +293,7 @@ std::shared_ptr<const Scope> ScopeOf(const YamlValue& map, std::shared_ptr<const
     scope->volumes.emplace(volume.Find("name").text(), volume);
   }
   for (const YamlEntry& volume : map.Find("persistence").entries()) {
+    if (volume.value.Find("enabled").AsBool() == false) continue;
     if (scope->chart_volumes.size() < kMaxVolumes) scope->chart_volumes.push_back(volume.value);
   }
   return scope;

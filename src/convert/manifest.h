@@ -60,8 +60,9 @@ struct Manifest {
   /// A map or list that can be the configuration of the plugin.
   struct Document {
     YamlValue value;
-    YamlValue object;        ///< the object that contains it
-    std::string key;         ///< of the map that contains it, if any
+    YamlValue object;                    ///< the object that contains it
+    std::shared_ptr<const Scope> scope;  ///< of the map that contains it; null if it is the object
+    std::string key;                     ///< of the map that contains it, if any
     std::string config_map;  ///< the name of its ConfigMap, if any; of a root, `key` is the file
     bool is_root;            ///< all content of a file, or of a text in a ConfigMap
   };
@@ -111,6 +112,7 @@ struct Mount {
   std::string sub_path = {};  ///< of the mounted part in the volume
   std::string host_path = {};
   std::vector<YamlValue> config_maps = {};  ///< references to those in the volume, with a `name`
+  std::string identifier = {};  ///< of a ConfigMap in the values of the chart app-template
 };
 /// Returns the mounts of the volumes in the input.
 std::vector<Mount> MountsOf(const Manifest::Container& container);

@@ -4,7 +4,8 @@
 // ListNames, with a warning if they are not all names. If an expression shows only how its names
 // begin, one resource has all of their nodes.
 //
-// Each entry is converted independently. The first of several entries with the same name wins.
+// Each entry is converted independently. The last of several entries with the same name wins,
+// because the kubelet uses the plugin that registered last.
 
 #include "convert/smarter_device_manager.h"
 
@@ -12,6 +13,7 @@
 #include <map>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
 #include "config/reporter.h"
@@ -35,12 +37,27 @@ constexpr int kMaxUnits = 10'000;
 /// A configuration with more resources is always too large for a file.
 constexpr std::size_t kMaxDeviceNames = 20'000;
 constexpr const char* kOnNode = "run convert on a node that has the devices, with --host-root /";
+constexpr std::string_view kReplacesDots = "smarter-device-manager:v1.20.1";  // 10, 11 and 12
+
+/// Returns the name of the resource of a path below /dev. In smarter-device-manager since v1.20.10,
+/// each character other than letters, digits, "-" and "_" becomes "_".
+std::string NameOfResource(std::string_view path) {
+  std::string name;
+  for (const char c : path) {
+    const bool continues_a_character = (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+    if (!continues_a_character) name.push_back(IsAlnum(c) || c == '-' ? c : '_');
+  }
+  return name;
+}
 
 /// Converts the entries of a manifest one after the other and collects their resources.
 class SmarterConversion {
  public:
-  SmarterConversion(const ConvertHints& hints, Findings& findings)
-      : hints_(hints),
+  SmarterConversion(const Manifest& manifest, const ConvertHints& hints, Findings& findings)
+      : replaces_dots_(std::ranges::any_of(
+            manifest.containers,
+            [](const auto& c) { return c.image.find(kReplacesDots) != std::string::npos; })),
+        hints_(hints),
         domain_(hints.domain.value_or("smarter-devices")),
         findings_(findings),
         directories_(hints.dev) {}
@@ -60,16 +77,19 @@ class SmarterConversion {
   NewResource ResourceFor(const ListedName& listed, const SourceLocation& place);
   void Add(NewResource resource, const SourceLocation& place);
 
+  bool replaces_dots_;  ///< the version is known to be v1.20.10 or later
   const ConvertHints& hints_;
   std::string domain_;
   Findings& findings_;
   Directories directories_;
   NewFile file_;
-  std::map<std::string, SourceLocation> names_;
-  std::size_t added_ = 0;  ///< names, also those that were known
+  std::map<std::string, std::size_t> names_;  ///< indices in the resources of file_
+  std::size_t list_ = 0;                      ///< the index of the first one of the list
+  std::size_t added_ = 0;                     ///< names, also those that were known
 };
 
 void SmarterConversion::List(const YamlValue& list) {
+  list_ = file_.resources.size();
   for (const YamlValue& item : list.items()) {
     Entry(item);
     if (added_ > kMaxDeviceNames) {
@@ -142,10 +162,7 @@ std::vector<ListedName> SmarterConversion::NamesFor(const std::string& match,
 }
 
 NewResource SmarterConversion::ResourceFor(const ListedName& listed, const SourceLocation& place) {
-  NewResource resource;
-  std::string name = listed.name;
-  std::ranges::replace(name, '/', '_');
-  resource.name = domain_ + "/" + name;
+  NewResource resource{.name = domain_ + "/" + NameOfResource(listed.name)};
   const std::string path = "/dev/" + listed.name;
   if (!listed.glob.empty()) {
     resource.matches.push_back({.paths = {listed.glob}});
@@ -182,13 +199,25 @@ void SmarterConversion::Add(NewResource resource, const SourceLocation& place) {
   }
   for (NewMatch& match : resource.matches) match.place = place;
   AllowMountedDisks(resource);
-  const auto [known, is_new] = names_.emplace(resource.name, place);
+  const auto [known, is_new] = names_.emplace(resource.name, file_.resources.size());
   if (is_new) {
     file_.resources.push_back(std::move(resource));
     return;
   }
-  findings_.Ignored(place, Format("duplicate resource {}, first defined at {}", resource.name,
-                                  Where(known->second)));
+  NewResource& first = file_.resources[known->second];
+  if (known->second < list_) {  // of another configuration, and therefore probably of other nodes
+    if (first.replicas == resource.replicas) return;
+    findings_.Assumed(place,
+                      Format("{} differs from the one at {}, which is converted", resource.name,
+                             Where(first.matches.front().place)),
+                      "use --output helm if they are for different nodes, or convert each file");
+    return;
+  }
+  findings_.Ignored(first.matches.front().place,
+                    Format("duplicate resource {}; smarter-device-manager uses the last one, at {}",
+                           resource.name, Where(place)));
+  resource.notes.insert(resource.notes.begin(), first.notes.begin(), first.notes.end());
+  first = std::move(resource);
 }
 
 void SmarterConversion::Entry(const YamlValue& value) {
@@ -218,8 +247,15 @@ void SmarterConversion::Entry(const YamlValue& value) {
   if (*match == kGpus) {
     resources.push_back(Gpu(domain_, place, findings_));
   } else {
+    bool has_dots = false;
     for (const ListedName& name : NamesFor(*match, place, notes)) {
+      has_dots = has_dots || name.name.find('.') != std::string::npos;
       resources.push_back(ResourceFor(name, place));
+    }
+    if (has_dots && !replaces_dots_) {
+      notes.push_back(findings_.Differs(
+          place, "smarter-device-manager before v1.20.10 keeps the dots in these names",
+          "compare them with `kubectl describe node`"));
     }
   }
   if (resources.empty()) {
@@ -261,7 +297,7 @@ std::optional<Misspelled> FindMisspelledSmarter(const YamlValue& value) {
 std::optional<NewFile> ConvertSmarterDeviceManager(const Manifest& manifest,
                                                    const ConvertHints& hints, Findings& findings) {
   if (manifest.documents.empty()) return std::nullopt;
-  SmarterConversion conversion(hints, findings);
+  SmarterConversion conversion(manifest, hints, findings);
   for (const auto& document : manifest.documents) conversion.List(document.value);
   return std::move(conversion).Take();
 }

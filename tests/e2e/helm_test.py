@@ -540,7 +540,7 @@ class Chart(support.TestCase):
         self.assertEqual((source["kind"], source["metadata"]),
                          ("GitRepository", {"name": "patchbay", "namespace": "kube-system"}))
         self.assertEqual(spec["chart"]["spec"]["sourceRef"], {"kind": "GitRepository", "name": "patchbay"})
-        self.assertEqual(spec["values"]["resources"], {"requests": {"cpu": "5m", "memory": "16Mi"}})
+        self.assertEqual(spec["values"]["resources"], {"requests": {"cpu": "5m"}})
         self.assertEqual(spec["values"]["priorityClassName"], "system-node-critical")
         self.assertEqual([t["key"] for t in spec["values"]["tolerations"]], ["node-role.kubernetes.io/control-plane"])
 

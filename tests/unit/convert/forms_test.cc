@@ -175,8 +175,12 @@ TEST(FormsTest, WarnsOfPathsThatMayBeDirectories) {
   EXPECT_EQ(findings("/dev/mapper"),
             "4:28 warning /dev/mapper is converted as a device; it may be a directory\n");
   for (const char* path : {"/dev/dma_heap", "/dev/rga", "/dev/zfs", "/dev/video0", "/dev/a.b",
-                           "/dev/serial/by-id/usb-zigbee", "'/dev/tty*'"}) {
+                           "/dev/serial/by-id/usb-zigbee", "'/dev/tty*'", "/dev/bus/usb/001/002",
+                           "/dev/cpu/0/msr", "/dev/vfio/12", "/dev/pts/0", "/dev/md/0"}) {
     EXPECT_EQ(findings(path), "") << path;
+  }
+  for (const char* path : {"/dev/bus/usb/001", "/dev/cpu/0", "/dev/vg0"}) {
+    EXPECT_THAT(findings(path), HasSubstr("it may be a directory")) << path;
   }
 }
 
@@ -202,6 +206,18 @@ TEST(FormsTest, UsesTheDomainOfTheFileThatTheContainerReads) {
       "/dev/x0}]}]}']\nconfig:\n  domain: b.com\n  devices: [{name: x2, groups: [{paths: [{path: "
       "/dev/x0}]}]}]\n");
   EXPECT_EQ(Resources(chart.toml), "b.com/x1");
+}
+
+TEST(FormsTest, UsesTheDomainOfAFileInTheValuesWithoutDevices) {
+  const auto outcome = test::Converted(
+      ForeignProgram::kGenericDevicePlugin,
+      "controllers: {main: {type: daemonset, containers: {main: {image: 'generic-device-plugin:"
+      "latest', args: [--device, 'x1,/dev/x0']}}}}\n"
+      "configMaps: {c: {data: {config.yaml: 'domain: file.com'}}}\n"
+      "persistence: {c: {type: configMap, identifier: c, globalMounts: [{path: "
+      "/etc/generic-device-plugin}]}}\n");
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_EQ(Resources(outcome.toml), "file.com/x1");
 }
 
 TEST(FormsTest, TheVariableDomainReplacesTheDomainOfTheFile) {
@@ -447,6 +463,46 @@ TEST(FormsTest, PlainPathsOfAGroupAreAList) {
                                     "  id = \"x0+y0-2\"\n"));
 }
 
+TEST(FormsTest, OnlyTheFirstDocumentOfATextIsAConfiguration) {
+  const auto outcome =
+      test::Converted(ForeignProgram::kGenericDevicePlugin,
+                      "kind: ConfigMap\ndata:\n  config.yaml: |\n    domain: a.com\n"
+                      "    devices: [{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]\n    ---\n"
+                      "    domain: b.com\n"
+                      "    devices: [{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]\n");
+  EXPECT_EQ(Resources(outcome.toml), "a.com/x1");
+  EXPECT_EQ(outcome.findings,
+            "7:5 warning the plugin reads only the first YAML document of a text\n");
+  const auto smarter = test::Converted(ForeignProgram::kSmarterDeviceManager,
+                                       "kind: ConfigMap\ndata:\n  conf.yaml: |\n    a: b\n    ---\n"
+                                       "    - {devicematch: ^kvm$, nummaxdevices: 1}\n");
+  EXPECT_EQ(smarter.findings,
+            "6:5 error the plugin reads only the first YAML document of a text\n");
+}
+
+TEST(FormsTest, PartsOfValuesThatAreNotEnabledAreNotConverted) {
+  const auto controller = [](const std::string& name, const std::string& enabled) {
+    return "  " + name + ": {enabled: " + enabled +
+           ", type: daemonset, containers: {main: {image: "
+           "'generic-device-plugin:0.2.0', args: [--device, '" +
+           name + ",/dev/x0']}}}\n";
+  };
+  const auto outcome = test::Converted(
+      ForeignProgram::kGenericDevicePlugin,
+      "enabled: false\ncontrollers:\n" + controller("x1", "false") + controller("x2", "true") +
+          "persistence: {dev: {enabled: false, hostPath: /a, path: /dev}}\n");
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_EQ(Resources(outcome.toml), "devic.es/x2");
+  // The file of the plugin has no such key.
+  EXPECT_EQ(
+      Resources(test::Converted(ForeignProgram::kGenericDevicePlugin,
+                                "kind: ConfigMap\ndata:\n  config.yaml: |\n    enabled: false\n"
+                                "    domain: a.com\n    devices: [{name: x1, groups: [{paths: "
+                                "[{path: /dev/x0}]}]}]\n")
+                    .toml),
+      "a.com/x1");
+}
+
 TEST(FormsTest, DataMustNotBeAList) {
   EXPECT_EQ(ConvertedFile("config-data-list.yaml").findings,
             "4:3 error `data` is a list; it must be a map, with this list as its `devices`\n");
@@ -498,6 +554,8 @@ TEST(FormsTest, DaemonSetsForLabelsOfNodesNeedPools) {
 TEST(FormsTest, DaemonSetsForNamedNodesHaveOnNodes) {
   const auto outcome = ConvertedFile("named-nodes.yaml");
   EXPECT_EQ(outcome.findings,
+            "15:38 warning only some pods of the plugin have devic.es/fuse; the output has it for "
+            "all nodes\n"
             "29:23 warning devic.es/render differs from the one at in.yaml:13; both are "
             "converted, with the names of their nodes in `on_nodes`\n"
             "31:23 warning devic.es/fuse is the same as at in.yaml:15\n"
@@ -506,6 +564,49 @@ TEST(FormsTest, DaemonSetsForNamedNodesHaveOnNodes) {
   EXPECT_THAT(outcome.toml, AllOf(HasSubstr("replicas = 8\non_nodes = [\"nuc-1\", \"nuc-3\"]\n"),
                                   HasSubstr("replicas = 2\non_nodes = [\"nuc-2\"]\n")));
   EXPECT_THAT(outcome.toml, HasSubstr("name = \"devic.es/fuse\"\nreplicas = 10\n\n"));
+}
+
+TEST(FormsTest, WarnsOfResourcesThatOnlySomeNodesHave) {
+  const auto daemon_set = [](const std::string& nodes, const std::string& name) {
+    return "kind: DaemonSet\nspec: {" + nodes +
+           "containers: [{image: 'generic-device-plugin:0.2.0', "
+           "args: [--device, '" +
+           name + ",/dev/x0']}]}\n---\n";
+  };
+  const auto findings = [](const std::string& text) {
+    return test::Converted(ForeignProgram::kGenericDevicePlugin, text).findings;
+  };
+  const std::string a = "nodeSelector: {kubernetes.io/hostname: a}, ";
+  const std::string b = "nodeSelector: {rack: b}, ";
+  EXPECT_THAT(findings(daemon_set(a, "x1") + daemon_set(b, "x2")),
+              HasSubstr(" warning only some pods of the plugin have devic.es/x2; the"));
+  EXPECT_THAT(findings(daemon_set(b, "x1") + daemon_set("", "x2")),
+              HasSubstr(" warning only some pods of the plugin have devic.es/x1; the output"));
+  EXPECT_EQ(findings(daemon_set(b, "x1") + daemon_set(b, "x2")), "");
+  EXPECT_THAT(findings(daemon_set(a, "x1") + daemon_set(b, "x1")), Not(HasSubstr("only some")));
+  std::string smarter;
+  for (const std::string name : {"video0", "video1"}) {
+    smarter += "kind: DaemonSet\nspec:\n  nodeSelector: {has: " + name +
+               "}\n  containers: [{image: smarter-device-manager, volumeMounts: [{name: c}]}]\n"
+               "  volumes: [{name: c, configMap: {name: " +
+               name +
+               "}}]\n---\nkind: ConfigMap\n"
+               "metadata: {name: " +
+               name + "}\ndata:\n  conf.yaml: |\n    - {devicematch: ^" + name +
+               "$, nummaxdevices: " + name.back() +
+               "}\n    - {devicematch: ^kvm$, "
+               "nummaxdevices: 1" +
+               name.back() + "}\n---\n";
+  }
+  smarter.replace(smarter.find("nummaxdevices: 0"), 16, "nummaxdevices: 2");
+  const auto outcome = test::Converted(ForeignProgram::kSmarterDeviceManager, smarter);
+  EXPECT_EQ(outcome.findings,
+            "11:21 warning only some pods of the plugin have smarter-devices/video0; the output "
+            "has it for all nodes\n"
+            "24:21 warning only some pods of the plugin have smarter-devices/video1; the output "
+            "has it for all nodes\n"
+            "25:21 warning smarter-devices/kvm differs from the one at in.yaml:12, which is "
+            "converted\n");
 }
 
 /// Returns the names of the pools in values, and the texts in front of and behind them.
@@ -524,6 +625,7 @@ TEST(FormsTest, HelmHasAPoolForEachChoiceOfNodes) {
   EXPECT_THAT(helm, testing::StartsWith("pools:\n"
                                         "  \"intel\":\n"
                                         "    nodeSelector: {\"gpu\": \"intel\"}\n"
+                                        "    tolerations: []\n"
                                         "    config: |\n"
                                         "      # Converted from generic-device-plugin"));
   EXPECT_THAT(helm, AllOf(HasSubstr("      replicas = 8\n"),
@@ -851,6 +953,7 @@ TEST(FormsTest, HelmValuesContainSupportedSettings) {
               testing::StartsWith(
                   "# Not carried over, because of its template: priorityClassName\n"
                   "nodeSelector: {\"a\": \"true\", \"b\": \"c\"}\n"
+                  "tolerations: []\n"
                   "# Not carried over, because Patchbay needs another amount: limits {\"memory\": "
                   "\"20Mi\"}\n"
                   "kubelet: {\"devicePlugins\": \"/opt/kubelet/device-plugins\"}\n"
@@ -893,6 +996,76 @@ TEST(FormsTest, HelmValuesKeepTheSettingsOfValuesWithoutAnImage) {
                     HasSubstr("    resources: {\"requests\": {\"cpu\": \"5m\"}}\n")));
 }
 
+TEST(FormsTest, HelmValuesKeepTheSettingsOfTheOnlyController) {
+  const std::string controller =
+      "    pod: {affinity: {nodeAffinity: {}}}\n"
+      "    containers: {main: {resources: {requests: {cpu: 3m}}}}\n";
+  const std::string config =
+      "configMaps:\n  c:\n    data:\n      config.yaml: |\n        domain: a.com\n"
+      "        devices: [{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]\n"
+      "defaultPodOptions: {nodeSelector: {a: b}}\n";
+  EXPECT_THAT(
+      HelmOf("controllers:\n  main:\n" + controller + config, ForeignProgram::kGenericDevicePlugin),
+      testing::StartsWith("nodeSelector: {\"a\": \"b\"}\n"
+                          "affinity: {\"nodeAffinity\": {}}\n"
+                          "tolerations: []\n"
+                          "resources: {\"requests\": {\"cpu\": \"3m\"}}\nconfig: |\n"));
+  EXPECT_THAT(HelmOf("controllers:\n  main: {}\n  other:\n" + controller + config,
+                     ForeignProgram::kGenericDevicePlugin),
+              AllOf(testing::StartsWith("4 not carried over, because it may be of another"),
+                    HasSubstr("\nnodeSelector: {\"a\": \"b\"}\nconfig: |\n")));
+}
+
+TEST(FormsTest, HelmValuesHaveNoSettingsOfOtherPods) {
+  const std::string other =
+      "frigate:\n  nodeSelector: {gpu: 'yes'}\n  tolerations: [{key: gpu, operator: Exists}]\n"
+      "  priorityClassName: low\n  resources: {requests: {cpu: 5m}}\n";
+  const std::string device = "[{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]";
+  const std::string chart =
+      HelmOf("generic-device-plugin:\n  config: {domain: a.com, devices: " + device + "}\n" + other,
+             ForeignProgram::kGenericDevicePlugin);
+  const std::string message = " not carried over, because it may be of another program: ";
+  EXPECT_THAT(chart,
+              testing::StartsWith("4" + message + "nodeSelector\n5" + message + "tolerations\n6" +
+                                  message + "priorityClassName\nconfig: |\n"));
+  // The pod of the plugin is known.
+  std::string release =
+      "kind: HelmRelease\nspec:\n  values:\n    controllers:\n      main:\n        type: "
+      "daemonset\n"
+      "        containers: {app: {image: 'generic-device-plugin:0.2.0', args: [--device, "
+      "'x1,/dev/x0']}}\n      ";
+  for (const char c : other) release += c == '\n' ? std::string("\n      ") : std::string(1, c);
+  EXPECT_THAT(HelmOf(release, ForeignProgram::kGenericDevicePlugin),
+              AllOf(testing::StartsWith("apiVersion: source"),
+                    HasSubstr("\n  values:\n    tolerations: []\n    config: |\n")));
+}
+
+TEST(FormsTest, WarnsThatPodsOnTheSameNodesHaveDifferentSettings) {
+  const auto daemon_set = [](const std::string& name, const std::string& settings) {
+    return "kind: DaemonSet\nspec:\n  containers: [{image: 'generic-device-plugin:0.2.0', args: "
+           "[--device, '" +
+           name + ",/dev/" + name + "']}]\n" + settings + "---\n";
+  };
+  const auto helm = [](const std::string& text) {
+    return HelmOf(text, ForeignProgram::kGenericDevicePlugin);
+  };
+  const std::string plain = daemon_set("x1", "");
+  EXPECT_THAT(helm(plain + daemon_set("x2", "")), testing::StartsWith("tolerations: []\nconfig:"));
+  const auto message = [](const std::string& key) {
+    return "7 the pods of the plugin have different " + key +
+           "; the output has those of in.yaml:3\n";
+  };
+  EXPECT_THAT(helm(plain + daemon_set("x2",
+                                      "  tolerations: [{operator: Exists}]\n"
+                                      "  priorityClassName: low\n"
+                                      "  resources: {requests: {cpu: 5m}}\n")),
+              testing::StartsWith(message("priorityClassName") + message("tolerations") +
+                                  message("resources") + "tolerations: []\nconfig:"));
+  // Pools have tolerations and resources of their own.
+  EXPECT_THAT(helm(plain + daemon_set("x2", "  nodeSelector: {a: b}\n  tolerations: [{key: c}]\n")),
+              Not(HasSubstr("different")));
+}
+
 TEST(FormsTest, HelmValuesContainRequestsThatAreAMap) {
   const auto with_requests = [](const std::string& requests) {
     return Helm(
@@ -903,6 +1076,11 @@ TEST(FormsTest, HelmValuesContainRequestsThatAreAMap) {
   };
   EXPECT_THAT(with_requests("{cpu: 5m}"),
               HasSubstr("resources: {\"requests\": {\"cpu\": \"5m\"}}\n"));
+  // A request above the limit of the chart would be invalid.
+  EXPECT_THAT(with_requests("{cpu: 5m, memory: 512Mi}"),
+              HasSubstr("resources: {\"requests\": {\"cpu\": \"5m\"}}\n"
+                        "# Not carried over, because Patchbay needs another amount: memory "
+                        "\"512Mi\"\n"));
   EXPECT_THAT(with_requests("5m"), AllOf(HasSubstr("config: |\n"), Not(HasSubstr("requests"))));
 }
 
@@ -942,6 +1120,21 @@ TEST(FormsTest, HelmReleaseReportsWhatIsNotCarriedOver) {
   EXPECT_EQ(values.diagnostics.WarningCount(), 1U);
   EXPECT_THAT(values.text.value_or(""),
               testing::StartsWith("# Not carried over: serviceMonitor; set podMonitor.enabled"));
+}
+
+TEST(FormsTest, AContainerOfAnyNameWithADeviceIsThePlugin) {
+  std::string text;
+  for (const std::string image :
+       {"squat/generic-device-plugin:0.2.0", "registry.local/gdp:0.2.0"}) {
+    text += "kind: DaemonSet\nspec: {containers: [{image: '" + image +
+            "', args: [--device, '{name: x" + std::to_string(text.size()) +
+            ", groups: [{paths: [{path: /dev/x0}]}]}']}]}\n---\n";
+  }
+  text +=
+      "kind: DaemonSet\nspec: {containers: [{image: zigbee2mqtt, args: [--device, /dev/x0]}]}\n";
+  const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, text);
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_THAT(Resources(outcome.toml), testing::MatchesRegex("devic.es/x0 devic.es/x[1-9][0-9]+"));
 }
 
 /// Arguments replace the file of their own container, not those of others.

@@ -163,6 +163,49 @@ TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
   }
 }
 
+TEST(GenericDevicePluginTest, TheLastGroupWithAPathApplies) {
+  const auto same = Groups(
+      "  - paths: [{path: /dev/a}]\n  - paths: [{path: /dev/b}]\n"
+      "  - paths: [{path: /dev/a, mountPath: /dev/c, permissions: r}]\n");
+  EXPECT_EQ(
+      same.findings,
+      "5:5 warning the plugin uses the group at in.yaml:7 instead, which has the same paths\n");
+  EXPECT_EQ(same.toml.find("\"/dev/a\""), same.toml.rfind("\"/dev/a\""));
+  EXPECT_THAT(same.toml, HasSubstr("path = \"/dev/a\"\n\n    [[resource.match.device_node]]\n"
+                                   "    container_path = \"/dev/c\"\n    permissions = \"r\"\n"));
+  const auto together = Groups(
+      "  - paths: [{path: /dev/a}, {path: /dev/b}]\n  - paths: [{path: /dev/a}, {path: /dev/b}]\n");
+  EXPECT_THAT(together.toml, Not(HasSubstr("a+b-2")));
+  const auto position = [](const std::string& first, const std::string& second) {
+    const auto toml = Groups("  - paths: [{path: '" + first + "'}]\n  - paths: [{path: '" + second +
+                             "', permissions: r}]\n")
+                          .toml;
+    return toml.find("permissions = \"r\"\n") < toml.find("permissions = \"rwm\"\n");
+  };
+  EXPECT_TRUE(position("/dev/ttyUSB*", "/dev/ttyUSB0"));
+  EXPECT_TRUE(position("/dev/ttyUSB0", "/dev/tty*"));
+  EXPECT_FALSE(position("/dev/tty0", "/dev/tty00"));
+}
+
+TEST(GenericDevicePluginTest, WarnsThatAnOptionalPathIsRequired) {
+  const auto finding = [](const std::string& place, const std::string& path) {
+    return place + " warning if " + path +
+           " is missing, generic-device-plugin advertises the other "
+           "paths of the group; Patchbay advertises no device\n";
+  };
+  EXPECT_THAT(
+      Groups("  - paths: [{path: '/dev/v*', optional: true}, {path: /dev/a, limit: 9}]\n").findings,
+      StartsWith(finding("5:20", "/dev/v*")));
+  EXPECT_THAT(
+      Groups("  - paths: [{path: /dev/a, optional: true}, {path: /opt/b, type: Mount}]\n").findings,
+      StartsWith(finding("5:20", "/dev/a")));
+  EXPECT_THAT(Groups("  - paths: [{path: /opt/a, optional: true, type: Mount}, {path: /opt/b, "
+                     "type: Mount}]\n")
+                  .findings,
+              HasSubstr(finding("5:20", "/opt/a")));
+  EXPECT_EQ(Groups("  - paths: [{path: '/dev/v*', optional: true}]\n").findings, "");
+}
+
 struct Wrong {
   const char* groups;
   const char* finding;  ///< the beginning of the first finding

@@ -110,10 +110,8 @@ TEST(SmarterDeviceManagerTest, NotesNamesThatMayBeDirectories) {
 
 TEST(SmarterDeviceManagerTest, UsesTheNamesThatExistOnTheNode) {
   ConvertHints hints;
-  hints.dev = {{"snd", true},
-               {"snd/timer", false},
-               {"video0", false},
-               {"video12", false},
+  hints.dev = {{"snd", true},       {"snd/timer", false},      {"video0", false},
+               {"video12", false},  {"by-path:video0", false}, {"-video0", false},
                {"my video0", false}};
   const auto names = [&](const std::string& regex) { return Match(regex, hints).toml; };
   EXPECT_THAT(names("^video[0-9]*$"),
@@ -124,9 +122,11 @@ TEST(SmarterDeviceManagerTest, UsesTheNamesThatExistOnTheNode) {
   EXPECT_THAT(names("^tty"), HasSubstr("# Difference: no name in the scanned /dev matches"));
   EXPECT_EQ(Match("^tty", hints).findings,
             "1:16 warning no name in the scanned /dev matches this expression\n");
+  EXPECT_THAT(names("video0"), AllOf(HasSubstr("name = \"smarter-devices/my_video0\""),
+                                     HasSubstr("name = \"smarter-devices/by-path_video0\"")));
   // A resource cannot have this name; the kubelet also rejects it from smarter-device-manager.
   EXPECT_THAT(Match("video0", hints).findings,
-              HasSubstr("warning smarter-devices/my video0 is not a valid resource name"));
+              HasSubstr("warning smarter-devices/-video0 is not a valid resource name"));
   // An expression that would change the meaning of the search around it is an error.
   EXPECT_THAT(Match("\\Qvideo0", hints).findings,
               StartsWith("1:16 error `devicematch` cannot be searched for in names"));
@@ -173,9 +173,38 @@ TEST(SmarterDeviceManagerTest, ReportsInvalidEntries) {
       Smarter("- devicematch: ^a0$\n  nummaxdevices: 1\n"
               "- devicematch: ^[ab]0$\n  nummaxdevices: 2\n")
           .findings,
-      StartsWith("3:16 warning duplicate resource smarter-devices/a0, first defined at in.yaml:1"));
+      StartsWith("1:16 warning duplicate resource smarter-devices/a0; smarter-device-manager uses "
+                 "the last one, at in.yaml:3"));
   EXPECT_THAT(Smarter("kind: DaemonSet\n").findings,
               StartsWith("0:0 error no list of `devicematch` entries found"));
+}
+
+TEST(SmarterDeviceManagerTest, NamesHaveOnlyLettersDigitsDashesAndUnderscores) {
+  const std::string entry = "- {devicematch: '^(spidev0\\.0|a_B:-0)$', nummaxdevices: 1}\n";
+  const auto outcome = Smarter(entry);
+  EXPECT_THAT(outcome.toml, AllOf(HasSubstr("name = \"smarter-devices/spidev0_0\""),
+                                  HasSubstr("name = \"smarter-devices/a_B_-0\""),
+                                  HasSubstr("path = \"/dev/spidev0.0\"")));
+  EXPECT_EQ(outcome.findings,
+            "1:17 warning smarter-device-manager before v1.20.10 keeps the dots in these names\n");
+  const auto with_image = [&](const std::string& tag) {
+    return Smarter("image: ghcr.io/x/smarter-device-manager:" + tag + "\n---\n" + entry).findings;
+  };
+  EXPECT_EQ(with_image("v1.20.12"), "");
+  EXPECT_THAT(with_image("v1.1.2"), HasSubstr("keeps the dots"));
+}
+
+TEST(SmarterDeviceManagerTest, TheLastOfSeveralEntriesWithTheSameNameWins) {
+  const auto outcome = Smarter(
+      "- {devicematch: '^video[01]$', nummaxdevices: 1}\n"
+      "- {devicematch: ^video0$, nummaxdevices: 20}\n");
+  EXPECT_THAT(outcome.toml,
+              AllOf(HasSubstr("# devicematch: ^video[01]$\n# devicematch: ^video0$\n[[resource]]\n"
+                              "name = \"smarter-devices/video0\"\nreplicas = 20\n"),
+                    HasSubstr("name = \"smarter-devices/video1\"\n\n")));
+  ConvertHints hints;
+  hints.dev = {{"x.0", false}, {"x_0", false}};
+  EXPECT_THAT(Match("^x", hints).findings, HasSubstr("duplicate resource smarter-devices/x_0"));
 }
 
 TEST(SmarterDeviceManagerTest, HintsAtQuotesOnlyForQuotedNumbers) {
@@ -232,10 +261,10 @@ TEST(ListedNamesTest, ListsTheNamesThatAnExpressionMatches) {
 }
 
 TEST(ListedNamesTest, DetectsAnchorsAndNumbers) {
-  for (const char* regex : {"^a$", "^(a|b)$", "^a.*"}) {
+  for (const char* regex : {"^a$", "^(a|b)$", "^a.*", "^a$|^b.*|^c$"}) {
     EXPECT_TRUE(ListNames(regex)->is_anchored) << regex;
   }
-  for (const char* regex : {"^a$|^b$", "^a", "a$", "^a\\$", ".*a$"}) {
+  for (const char* regex : {"^a$|b$", "^a|^b$", "^a$|^b", "^(a$|b)", "^a", "a$", "^a\\$", ".*a$"}) {
     const auto listed = ListNames(regex);
     EXPECT_FALSE(listed && listed->is_anchored) << regex;
   }

@@ -205,8 +205,10 @@ TEST(YamlTest, RejectsFilesThatAreTooLarge) {
 
 TEST(YamlTest, RejectsOutputThatWouldBeTooLarge) {
   // The output is larger than the input, because it has a comment for each directory.
-  std::string devices = "domain: a.com\ndevices:\n- name: x1\n  groups:\n";
-  for (int i = 0; i < 6'000; ++i) devices += "  - paths: [{path: /dev/snd}]\n";
+  std::string devices = "domain: a.com\ndevices:\n";
+  for (int i = 0; i < 6'000; ++i) {
+    devices += "- {name: x" + std::to_string(i) + ", groups: [{paths: [{path: /dev/snd}]}]}\n";
+  }
   ASSERT_LT(devices.size(), kLargestSource);
   const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, devices);
   EXPECT_THAT(outcome.findings, StartsWith("0:0 error the converted file would have "));
