@@ -7,6 +7,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "cli/response_text.h"
+#include "dra/claim_metadata.h"
 #include "sim/try/host_report.h"
 
 namespace patchbay {
@@ -55,6 +56,7 @@ void AddEdits(const CdiEdits& edits, ContainerResponse& response) {
         {node.path, node.host_path.empty() ? node.path : node.host_path, node.permissions});
   }
   for (const CdiMount& mount : edits.mounts) {
+    if (mount.container_path.starts_with(kMetadataDirectory)) continue;  // each claim has it
     response.mounts.push_back({mount.container_path, mount.host_path, IsReadOnly(mount)});
   }
 }

@@ -72,6 +72,7 @@ void CompileCluster(const Section& section, Reporter& reporter, DaemonSpec& spec
 
 void CompileDraDaemon(const Section& daemon, Reporter& reporter, DaemonSpec& spec) {
   const Section* dra = daemon.GetSection("dra");
+  if (dra != nullptr) dra->Read("device_metadata", spec.device_metadata);
   if (dra != nullptr && dra->Has("driver")) {
     dra->Read("driver", spec.dra_driver);
     if (const Status valid = CheckDriverName(spec.dra_driver); !valid) {

@@ -114,6 +114,9 @@ constexpr KeyInfo kKeys[] = {
     Key("daemon.dra", "driver", kString,
         "the name of the driver in ResourceSlices and claims, at most 47 bytes",
         {.default_value = R"("patchbay.dev")"}),
+    Key("daemon.dra", "device_metadata", kBoolean,
+        "containers get a file with the attributes of the devices of each request (KEP-5304)",
+        {.default_value = "true"}),
 
     Key("daemon.kubernetes", "server", kString, "the address of the API server",
         {.required = true, .example = R"("https://10.0.0.1:6443")", .non_empty = true}),

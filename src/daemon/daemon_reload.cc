@@ -106,7 +106,10 @@ bool Daemon::Reload(Loaded loaded) {
       !fits) {
     return RefuseReload(fits.error().message, std::move(diagnostics));
   }
-  if (!dra_) spec_.dra_driver = loaded.model->daemon.dra_driver;  // nothing uses it yet
+  if (!dra_) {  // nothing uses them yet
+    spec_.dra_driver = loaded.model->daemon.dra_driver;
+    spec_.device_metadata = loaded.model->daemon.device_metadata;
+  }
   const ReloadPlan plan = PlanReload(spec_, wanted_, loaded.model->daemon, wanted);
   Apply(wanted, plan);
   StartWaiting();
@@ -139,6 +142,7 @@ void Daemon::StartDra() {
       .cluster = cluster ? *cluster : ClusterConfig{.unknown = cluster.error().message},
       .node_name = options_.node_name,
       .cdi_dir = spec_.cdi_dir,
+      .device_metadata = spec_.device_metadata,
       .seed = std::random_device()()};
   dra_ = DraService::Create({loop_, log_, rpc_, pending_calls_, status_->AddDriver()},
                             std::move(options), [this] { OnDraStatus(); });

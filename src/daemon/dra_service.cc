@@ -83,7 +83,8 @@ DraService::DraService(const Dependencies& deps, Options options, std::string di
               .is_api_server_up = [this] { return client_.stats().up; },
               .resources = [this] { return Resources(); },
               .on_claim_end = [this](const auto& end) { OnClaimEnd(end); },
-              .on_ended = [this](ClaimPreparer::Action action) { OnRunEnded(action); }},
+              .on_ended = [this](ClaimPreparer::Action action) { OnRunEnded(action); },
+              .writes_metadata = options_.device_metadata},
           deps_.loop, deps_.log)) {}
 
 DraService::~DraService() { preparer_->Close(); }

@@ -44,6 +44,7 @@ class DraService {
     ClusterConfig cluster;
     std::string node_name;  ///< of the Kubernetes node
     std::string cdi_dir;
+    bool device_metadata = true;
     std::uint32_t seed = 0;  ///< of random delays
   };
   /// Receives what the service reports about a resource. Implemented by its controller.

@@ -92,6 +92,7 @@ constexpr DaemonKey kDaemonKeys[] = {
     {"log_level", true, Same<&D::log_level>},
     {"api", true, Same<&D::api>},
     {"dra.driver", false, Same<&D::dra_driver>},
+    {"dra.device_metadata", false, Same<&D::device_metadata>},
     {"kubernetes", false, Same<&D::kubernetes>},
 };
 

@@ -47,6 +47,7 @@ struct DeviceConfig {
 
 struct ResourceClaim {
   ClaimKey key;
+  std::string pod_claim_name = {};  ///< in the pod whose template made the claim; or ""
   bool is_allocated = false;
   std::vector<AllocatedDevice> devices;  ///< of this driver
   /// In increasing order of precedence: those of device classes, then those of the claim.
@@ -74,7 +75,8 @@ struct PreparedDevice {
 
 /// The devices of one resource for a request of a claim: what Allocate renders, and one CDI device.
 struct PreparedRequest {
-  std::string request;  ///< without a subrequest
+  std::string request;          ///< without a subrequest
+  std::string subrequest = {};  ///< "request/subrequest" of a prioritized list, or ""
   std::string resource = {};
   std::vector<PreparedDevice> devices = {};  ///< at least one
   /// The replicas of the resource in earlier requests of the claim: `{slot}` counts from here,
@@ -88,10 +90,19 @@ struct PreparedRequest {
   bool operator==(const PreparedRequest&) const = default;
 };
 
+/// The content of the metadata file of a request, see claim_metadata.h.
+struct ClaimMetadata {
+  std::string request;
+  std::string text;
+  bool operator==(const ClaimMetadata&) const = default;
+};
+
 struct PreparedClaim {
   ClaimKey claim;
+  std::string pod_claim_name = {};
   std::vector<PreparedRequest> requests;
-  std::string boot = {};  ///< the boot of the host in which the hooks ran
+  std::vector<ClaimMetadata> metadata = {};  ///< for some or all requests
+  std::string boot = {};                     ///< the boot of the host in which the hooks ran
   /// False: hooks of the claim may have run in part, before or after containers had it. There is no
   /// CDI file, Prepare runs all hooks again, and Unprepare runs `release`.
   bool is_finished = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dra/claim_metadata.h"
 #include "dra/claim_run.h"
 
 namespace patchbay {
@@ -42,7 +43,12 @@ Result<std::vector<ContainerResponse>> ClaimRun::Render(std::span<const Prepared
 }
 
 Result<ClaimSpec> ClaimRun::Render(const PreparedClaim& plan, const ServedResources& resources) {
-  return MakeClaimSpec(store_.driver(), plan, TRY(Render(plan.requests, resources)));
+  PreparedClaim with_metadata = plan;
+  if (environment_->writes_metadata) {
+    with_metadata.metadata = MetadataOf(plan, store_.driver(), resources);
+  }
+  return MakeClaimSpec(store_.driver(), std::move(with_metadata),
+                       TRY(Render(plan.requests, resources)), store_.metadata_dir());
 }
 
 /// Returns why the nodes in the CDI file are not those on the host now, also those of no device
@@ -82,6 +88,7 @@ Result<PreparedClaim> ClaimRun::RunPrepareHooks(const PreparedClaim& plan,
         temporary = TRY(store_.cdi().WriteTemporary(spec->record.cdi_file));
       }
       record.requests = std::move(spec->record.requests);
+      record.metadata = std::move(spec->record.metadata);
       record.cdi_file = std::move(spec->record.cdi_file);
       RecordDevices(resources, record);
       return record;

@@ -18,6 +18,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "dra/slice_json.h"
+#include "model/object_name.h"
 #include "model/template_shape.h"
 #include "model/validators.h"
 
@@ -30,6 +31,7 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxClaimEntries = 256;
 constexpr std::size_t kMaxTolerationsRead = 64;
 constexpr std::size_t kMaxClaimText = 512;
+constexpr char kPodClaimName[] = "resource.kubernetes.io/pod-claim-name";
 constexpr std::string_view kConfigKeys[] = {"env"};
 /// The kubelet waits 45 seconds for all of a call, of which hooks can need 40.
 constexpr std::chrono::seconds kClaimDeadline{10};
@@ -196,6 +198,13 @@ Result<ResourceClaim> ReadClaim(std::string_view text, std::string_view driver) 
   claim.key.uid = TRY(TextMember(*metadata, "uid", kMaxClaimText));
   claim.key.namespace_name = TRY(TextMember(*metadata, "namespace", kMaxClaimText));
   claim.key.name = TRY(TextMember(*metadata, "name", kMaxClaimText));
+  const Json* const annotations = TRY(ObjectMember(*metadata, "annotations"));
+  if (annotations != nullptr) {
+    claim.pod_claim_name = TRY(TextMember(*annotations, kPodClaimName, kMaxClaimText));
+    if (!claim.pod_claim_name.empty() && !IsDnsLabel(claim.pod_claim_name)) {
+      return Fail(ErrorKind::kInvalid, Format("the annotation {} is not valid", kPodClaimName));
+    }
+  }
   const Json* const status = TRY(ObjectMember(object, "status"));
   if (status == nullptr) return claim;
   const Json* const allocation = TRY(ObjectMember(*status, "allocation"));

@@ -199,6 +199,7 @@ Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& 
   if (request == plan_.requests.end()) {
     plan_.requests.push_back({.request = std::string(name), .resource = spec.name});
     request = std::prev(plan_.requests.end());
+    if (name != allocated.request) request->subrequest = allocated.request;
   }
   request->devices.push_back(std::move(device));
   const auto slots = SlotsOf(*request);
@@ -230,6 +231,7 @@ Status ClaimPlanner::Add(const AllocatedDevice& allocated, const ResourceClaim& 
 
 Result<PreparedClaim> ClaimPlanner::Plan(const Result<ResourceClaim>& claim) {
   TRY(Check(claim));
+  plan_.pod_claim_name = claim->pod_claim_name;
   for (const AllocatedDevice& allocated : claim->devices) {
     Status added = Add(allocated, *claim);
     if (added) continue;

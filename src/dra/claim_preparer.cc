@@ -33,6 +33,7 @@ ClaimPreparer::ClaimPreparer(Dependencies dependencies, Loop& loop, Log& log)
           .log = &log,
           .hook_limit = dependencies_.hook_limit,
           .lock_limit = dependencies_.lock_limit,
+          .writes_metadata = dependencies_.writes_metadata,
           .on_step = dependencies_.on_step}),
       loop_(loop),
       log_(log) {}

@@ -80,6 +80,7 @@ class ClaimPreparer : public ClaimService, public std::enable_shared_from_this<C
     std::chrono::milliseconds hook_limit = kHookLimit;
     std::chrono::milliseconds lock_limit = kLockLimit;
     std::string boot = CurrentBoot();
+    bool writes_metadata = true;                                   ///< see claim_metadata.h
     std::function<bool(std::string_view step)> on_step = nullptr;  ///< see ClaimEnvironment
   };
 

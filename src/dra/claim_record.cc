@@ -83,6 +83,7 @@ Result<PreparedRequest> RequestOfRecord(const nlohmann::json& json) {
   const auto is_text = [](const nlohmann::json& element) { return element.is_string(); };
   PreparedRequest request;
   request.request = TRY(TextMember(json, "request", kMaxRecordText));
+  request.subrequest = TRY(TextMember(json, "subrequest", kMaxRecordText));
   request.resource = TRY(TextMember(json, "resource", kMaxRecordText));
   const nlohmann::json* const devices = TRY(ObjectsMember(json, "devices", kMaxClaimDevices));
   if (devices == nullptr || devices->empty()) return NotARecord("it has no devices");
@@ -95,6 +96,17 @@ Result<PreparedRequest> RequestOfRecord(const nlohmann::json& json) {
   request.config = TRY(TextMember(json, "config", kMaxRecordText));
   request.values = TRY(TextMember(json, "values", kMaxRecordText));
   return request;
+}
+
+Result<std::vector<ClaimMetadata>> MetadataOfRecord(const nlohmann::json& record) {
+  std::vector<ClaimMetadata> metadata;
+  const nlohmann::json* const files = TRY(ObjectsMember(record, "metadata", kMaxRecordRequests));
+  if (files == nullptr) return metadata;
+  for (const auto& file : *files) {
+    metadata.push_back({TRY(TextMember(file, "request", kMaxRecordText)),
+                        TRY(TextMember(file, "text", kMaxRecordBytes))});
+  }
+  return metadata;
 }
 
 Result<PreparedClaim> ReadRecord(std::string_view text, std::string_view uid) {
@@ -112,10 +124,12 @@ Result<PreparedClaim> ReadRecord(std::string_view text, std::string_view uid) {
   record.claim.uid = TRY(TextMember(json, "uid", kMaxRecordText));
   record.claim.namespace_name = TRY(TextMember(json, "namespace", kMaxRecordText));
   record.claim.name = TRY(TextMember(json, "name", kMaxRecordText));
+  record.pod_claim_name = TRY(TextMember(json, "pod_claim", kMaxRecordText));
   record.boot = TRY(TextMember(json, "boot", kMaxRecordText));
   record.is_finished = TRY(BoolMember(json, "finished"));
   record.requests.reserve(requests->size());
   for (const auto& request : *requests) record.requests.push_back(TRY(RequestOfRecord(request)));
+  record.metadata = TRY(MetadataOfRecord(json));
   record.cdi_file = TRY(TextMember(json, "file", kMaxRecordBytes));
   if (record.claim.uid != uid) return NotARecord("it is of another claim");
   if (RecordToJson(record) != text) return NotARecord("it was changed");
@@ -130,6 +144,7 @@ std::string RecordToJson(const PreparedClaim& record) {
   RecordJson requests = RecordJson::array();
   for (const PreparedRequest& request : record.requests) {
     requests.push_back({{"request", request.request},
+                        {"subrequest", request.subrequest},
                         {"resource", request.resource},
                         {"devices", DevicesRecord(request.devices)},
                         {"first_slot", request.first_slot},
@@ -139,13 +154,19 @@ std::string RecordToJson(const PreparedClaim& record) {
                         {"config", request.config},
                         {"values", request.values}});
   }
+  RecordJson metadata = RecordJson::array();
+  for (const ClaimMetadata& file : record.metadata) {
+    metadata.push_back({{"request", file.request}, {"text", file.text}});
+  }
   RecordJson json = {{"version", kRecordVersion},
                      {"uid", record.claim.uid},
                      {"namespace", record.claim.namespace_name},
                      {"name", record.claim.name},
+                     {"pod_claim", record.pod_claim_name},
                      {"boot", record.boot},
                      {"finished", record.is_finished},
                      {"requests", std::move(requests)},
+                     {"metadata", std::move(metadata)},
                      {"file", record.cdi_file}};
   // All of it is UTF-8; replacing is better than an exception if it ever is not.
   const auto text_of = [&] {

@@ -196,6 +196,8 @@ Result<std::vector<PreparedRequest>> ClaimRun::Prepare() {
       environment_->released.erase(claim_.uid);
     }
     if (has_hooks) record = TRY(RunPrepareHooks(plan, resources, record, temporary));
+    TRY(Step("writing the metadata"));
+    TRY(store_.WriteMetadata(record));
     TRY(Step("publishing the CDI file"));
     TRY(store_.Publish(temporary, claim_.uid));
     if (!has_hooks) return {};
@@ -232,6 +234,7 @@ Result<std::vector<PreparedRequest>> ClaimRun::Keep(const PreparedClaim& record)
     }
     return Fail(ErrorKind::kPrecondition, state.reason);
   }
+  TRY(store_.WriteMetadata(record));
   if (!store_.HasCdi(record)) {
     if (!state.is_known) {
       return Fail(ErrorKind::kNotFound,
@@ -339,6 +342,8 @@ Status ClaimRun::Release() {
   }
   TRY(Step("removing the CDI file"));
   TRY(store_.RemoveCdi(claim_.uid));
+  TRY(Step("removing the metadata"));
+  TRY(store_.RemoveMetadata(claim_.uid));
   TRY(Step("removing the record"));
   TRY(store_.Remove(claim_.uid));
   const std::lock_guard lock(environment_->mutex);

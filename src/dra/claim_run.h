@@ -29,6 +29,7 @@ struct ClaimEnvironment {
   Log* log;  ///< used on the loop only
   std::chrono::milliseconds hook_limit{};
   std::chrono::milliseconds lock_limit{};
+  bool writes_metadata = true;
   /// Called before each step that changes something; false stops the run as a kill would. For
   /// tests.
   std::function<bool(std::string_view step)> on_step = nullptr;

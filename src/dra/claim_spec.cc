@@ -5,12 +5,14 @@
 
 #include "dra/claim_spec.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "base/format.h"
 #include "cdi/cdi_directory.h"
+#include "dra/claim_metadata.h"
 #include "dra/sha256.h"
 #include "model/container_paths.h"
 
@@ -152,7 +154,8 @@ Status CheckTogether(const ClaimKey& a, const CdiSpec& edits_of_a, const ClaimKe
 }
 
 Result<ClaimSpec> MakeClaimSpec(std::string_view driver, PreparedClaim plan,
-                                std::span<const ContainerResponse> responses) {
+                                std::span<const ContainerResponse> responses,
+                                std::string_view metadata_dir) {
   CdiSpec file{.kind = ClaimKind(driver), .devices = {}};
   std::vector<CdiDevice>& devices = file.devices;
   std::map<std::string_view, int> numbers;
@@ -160,6 +163,14 @@ Result<ClaimSpec> MakeClaimSpec(std::string_view driver, PreparedClaim plan,
     PreparedRequest& planned = plan.requests[i];
     CdiDevice device{.name = {}, .edits = EditsOf(responses[i])};
     TRY(AddEnv(planned, device.edits));
+    const bool has_metadata =
+        std::ranges::count(plan.metadata, planned.request, &ClaimMetadata::request) > 0;
+    if (has_metadata && !numbers.contains(planned.request)) {
+      device.edits.mounts.push_back(
+          {Format("{}/{}", metadata_dir, MetadataFileName(plan.claim.uid, planned.request)),
+           MetadataPathInContainer(plan, planned.request, driver),
+           {"bind", "ro"}});
+    }
     for (std::size_t j = 0; j < i; ++j) {
       const std::string clash = ClashOf(devices[j].edits, device.edits);
       if (clash.empty()) continue;

@@ -31,12 +31,14 @@ struct ClaimSpec {
 };
 
 /// Returns the file and the record of a claim. `responses` has the response of Allocate to the
-/// units of each request of the plan. The name of a device has the UID of the claim and a hash of
+/// units of each request of the plan; the first CDI device of each request with metadata mounts its
+/// file from `metadata_dir`. The name of a device has the UID of the claim and a hash of
 /// what it means, because a runtime may cache devices by name: it never gets another meaning. Fails
 /// with kInvalid if the parameters of the claim set a variable that the resource sets, if a
 /// container cannot have two of its requests, or if the file would be too large.
 Result<ClaimSpec> MakeClaimSpec(std::string_view driver, PreparedClaim plan,
-                                std::span<const ContainerResponse> responses);
+                                std::span<const ContainerResponse> responses,
+                                std::string_view metadata_dir = "");
 
 /// Returns why device nodes in the file of a claim are not those of the responses that it would get
 /// now: a node of the host has other numbers; "" if there is none. Pure.

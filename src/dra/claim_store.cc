@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "dra/claim_metadata.h"
 #include "dra/claim_spec.h"
 #include "model/object_name.h"
 #include "os/read_file.h"
@@ -48,6 +49,7 @@ std::string CurrentBoot() {
 ClaimStore::ClaimStore(const std::string& directory, std::string cdi_dir, std::string driver,
                        std::string boot)
     : records_(directory + "/claims", {.mode = 0600, .directory_mode = 0750, .cure = kRecordCure}),
+      metadata_(directory + "/metadata", {.cure = kRecordCure}),
       cdi_(std::move(cdi_dir)),
       driver_(std::move(driver)),
       boot_(std::move(boot)) {}
@@ -136,6 +138,20 @@ bool ClaimStore::HasCdi(const PreparedClaim& record) const {
   return text && *text == record.cdi_file;
 }
 
+Status ClaimStore::WriteMetadata(const PreparedClaim& record) const {
+  for (const ClaimMetadata& file : record.metadata) {
+    TRY(metadata_.WriteText(MetadataFileName(record.claim.uid, file.request), file.text, false));
+  }
+  return {};
+}
+
+Status ClaimStore::RemoveMetadata(const std::string& uid) const {
+  const auto files = metadata_.List(Format("metadata_{}_", uid), ".json");
+  if (!files) return Failure(files.error());
+  for (const auto& [name, stamp] : files->files) TRY(metadata_.Remove(name));
+  return {};
+}
+
 std::vector<ClaimKey> ClaimStore::FindWrongFiles(const std::set<std::string>& moved) {
   std::vector<ClaimKey> wrong;
   const auto records = last();
@@ -165,7 +181,9 @@ void ClaimStore::RemoveOrphans() {
     const auto record = (*records)->claims.find(uid);
     const bool is_valid = record != (*records)->claims.end() && record->second->boot == boot_;
     // Its containers, if there are any, are those of a claim without a record.
-    if (!is_valid) static_cast<void>(cdi_.Remove(name));
+    if (is_valid) continue;
+    static_cast<void>(cdi_.Remove(name));
+    static_cast<void>(RemoveMetadata(uid));
   }
 }
 

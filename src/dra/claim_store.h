@@ -58,12 +58,16 @@ class ClaimStore {
   Status WriteCdi(const PreparedClaim& record) const {
     return cdi_.WriteText(ClaimFileName(record.claim.uid), record.cdi_file, false);
   }
+  /// The metadata files, from which CDI files mount: to be written before them.
+  Status WriteMetadata(const PreparedClaim& record) const;
+  Status RemoveMetadata(const std::string& uid) const;
+  const std::string& metadata_dir() const { return metadata_.path(); }
   bool HasCdi(const PreparedClaim& record) const;
   Status RemoveCdi(const std::string& uid) const { return cdi_.Remove(ClaimFileName(uid)); }
   /// Returns the claims whose CDI files are missing or have another size, or are there although
   /// the claim is one of `moved`: those whose devices are not where they were.
   std::vector<ClaimKey> FindWrongFiles(const std::set<std::string>& moved);
-  /// Removes the CDI files of claims without a record of this boot.
+  /// Removes the CDI files and the metadata of claims without a record of this boot.
   void RemoveOrphans();
 
   const CdiDirectory& cdi() const { return cdi_; }
@@ -76,6 +80,7 @@ class ClaimStore {
   Status ReadRecord(const std::string& uid, const FileDirectory::Stamp& stamp, ClaimRecords& into);
 
   const FileDirectory records_;
+  const FileDirectory metadata_;
   const CdiDirectory cdi_;
   const std::string driver_;
   const std::string boot_;

@@ -53,19 +53,6 @@ constexpr const char* kForeignDeviceFields[] = {
     "skipNodeOperations",
 };
 
-OrderedJson AttributeJson(const AttributeValue& value) {
-  OrderedJson json;
-  const auto set = [&, key = kAttributeTypeNames[value.index()]](const auto& v) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(v)>, SemanticVersion>) {
-      json[key] = v.text;
-    } else {
-      json[key] = v;
-    }
-  };
-  std::visit(set, value);
-  return json;
-}
-
 OrderedJson SlotsJson(const SlotCapacity& capacity) {
   OrderedJson slots = {{"value", std::to_string(capacity.slots)}};
   if (capacity.has_policy) {
@@ -262,6 +249,19 @@ Result<std::string> ReadOwnerUid(const nlohmann::json& metadata) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json AttributeJson(const AttributeValue& value) {
+  nlohmann::ordered_json json;
+  const auto set = [&, key = kAttributeTypeNames[value.index()]](const auto& v) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(v)>, SemanticVersion>) {
+      json[key] = v.text;
+    } else {
+      json[key] = v;
+    }
+  };
+  std::visit(set, value);
+  return json;
+}
 
 nlohmann::ordered_json DeviceClassJson(std::string_view resource, std::string_view driver) {
   nlohmann::ordered_json json;

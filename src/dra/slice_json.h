@@ -21,6 +21,9 @@ namespace patchbay {
 /// and serves requests in `limits`. Both are valid names.
 nlohmann::ordered_json DeviceClassJson(std::string_view resource, std::string_view driver);
 
+/// Returns an attribute as {"string": "…"}, with the key of its type.
+nlohmann::ordered_json AttributeJson(const AttributeValue& value);
+
 /// The driver and the Kubernetes node of all slices that the daemon writes.
 struct SliceOwner {
   std::string driver;

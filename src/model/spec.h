@@ -241,6 +241,7 @@ struct DaemonSpec {
   LogLevel log_level = LogLevel::kInfo;
   Api api = Api::kDevicePlugin;               ///< of resources that do not set one
   std::string dra_driver = "patchbay.dev";    ///< the name of the driver at the API server
+  bool device_metadata = true;                ///< containers get the attributes of their claims
   std::optional<ClusterSettings> kubernetes;  ///< absent: those of the pod
   bool operator==(const DaemonSpec&) const = default;
 };

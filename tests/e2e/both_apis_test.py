@@ -2,6 +2,7 @@
 Allocate is compared with the CDI file of a claim, and so are real containers that are created from them."""
 
 import json
+import os
 import re
 import shutil
 
@@ -46,11 +47,13 @@ class BothApis(containers.TestCase):
         plugin.write_text(text)
         with Cluster(kubelet, node) as cluster:
             dra.write_text(f'[daemon]\napi = "dra"\n{cluster.daemon_keys}{text}')
-            listed = self.read("devices", "--config", str(dra), "--host-root", str(root), node=node)["resources"]
+            # With the programs of the host before those of this one.
+            env = {"NODE_NAME": node, "PATH": f"{root}/usr/local/bin:{os.environ['PATH']}"}
+            listed = self.read("devices", "--config", str(dra), "--host-root", str(root), **env)["resources"]
             # The units of Allocate by the names of devices in ResourceSlices.
             units = {r["name"]: {d["slice_name"]: d["id"] + ("::0" if d["slots"] else "") for d in r["devices"]}
                      for r in listed}
-            with Daemon(dra, kubelet / "device-plugins", "--host-root", str(root), NODE_NAME=node):
+            with Daemon(dra, kubelet / "device-plugins", "--host-root", str(root), **env):
                 cluster.succeed(f"await_published {sum(map(len, units.values()))}")
                 for count, (name, devices) in enumerate(units.items()):
                     with self.subTest(resource=name):
@@ -58,12 +61,12 @@ class BothApis(containers.TestCase):
                         claim = cluster.succeed(f"prepare claim-{count} {name}")
                         unit = devices[claim["devices"][0]]
                         answer = self.read("allocate", name, unit, "--config", str(plugin), "--host-root", str(root),
-                                           node=node)
+                                           **env)
                         self.compare_containers(answer, claim, cluster.cdi_dir, root)
                     cluster.succeed(f"release claim-{count}")
 
-    def read(self, *arguments, node):
-        ran = run(*arguments, "--output", "json", NODE_NAME=node)
+    def read(self, *arguments, **env):
+        ran = run(*arguments, "--output", "json", **env)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return json.loads(ran.stdout)
 
@@ -79,7 +82,9 @@ class BothApis(containers.TestCase):
                 given.append({
                     "env": sorted(spec["process"]["env"]),
                     "user": {"additionalGids": []} | spec["process"]["user"],
-                    "mounts": sorted(spec["mounts"], key=lambda mount: mount["destination"]),
+                    # Only a claim has metadata.
+                    "mounts": sorted((m for m in spec["mounts"] if not m["destination"].startswith(containers.METADATA)),
+                                     key=lambda mount: mount["destination"]),
                     "nodes": sorted(spec["linux"]["devices"], key=lambda node: node["path"]),
                     "cgroup": sorted(spec["linux"]["resources"]["devices"], key=json.dumps),
                     "seen": sorted(ran.stdout.splitlines())})

@@ -122,6 +122,7 @@ class Container(containers.TestCase):
         self.skip_unless_containers_run()
         disk, other = self.loop(1, LETTER), self.loop(2, b"another disk\n")
         script = ('ls -ln /dev/disk0; head -n 1 /dev/disk0; echo "DISK=$DISK"; cat /opt/vendor/file\n'
+                  f"cat {containers.METADATA}/resourceclaims/claim/*/patchbay.dev-metadata.json\n"
                   "dd if=/dev/zero of=/dev/disk0 bs=512 count=1; dd if=/dev/other of=/dev/null bs=512 count=1")
         entry = (resource("example.com/disk", 'path = "/dev/vendor-disk"', 'api = "dra"\ngrant_group = true') +
                  '[[resource.device_node]]\ncontainer_path = "/dev/disk{slot}"\npermissions = "r"\n'
@@ -148,8 +149,14 @@ class Container(containers.TestCase):
             self.assertEqual(cluster.ask("claim_files")["files"], 0)
         lines = ran.stdout.splitlines()
         self.assertRegex(lines[0], r"^brw-rw---- +1 0 +4242 ")
-        self.assertEqual(lines[1:], [LETTER.decode().strip(), "DISK=vendor-disk in /dev/disk0", "from the vendor"],
+        self.assertEqual(lines[1:-1], [LETTER.decode().strip(), "DISK=vendor-disk in /dev/disk0", "from the vendor"],
                          ran.stderr)
+        metadata = json.loads(lines[-1])
+        self.assertEqual(metadata["kind"], "DeviceMetadata")
+        device = metadata["requests"][0]["devices"][0]
+        self.assertEqual((device["driver"], device["pool"], device["name"]),
+                         ("patchbay.dev", "rack-1/example.com/disk", claim["devices"][0]))
+        self.assertEqual(device["attributes"]["id"], {"string": "vendor-disk"})
         # Only "r" was granted, and the other disk was not. File modes would cause EACCES.
         self.assertIn("/dev/disk0': Operation not permitted", ran.stderr)
         self.assertIn("/dev/other': Operation not permitted", ran.stderr)

@@ -10,6 +10,10 @@ import unittest
 import support
 
 
+# The directory of the metadata of claims in containers (KEP-5304).
+METADATA = "/var/run/kubernetes.io/dra-device-attributes"
+
+
 def device_entry(container_path, host_path):
     """A device node for the runtime, with the number, owner and mode of the resolved host path."""
     info = os.stat(host_path)
@@ -48,7 +52,9 @@ def apply_cdi(spec, edits, host_root=""):
                 "allow": True, "type": entry["type"], "major": entry["major"], "minor": entry["minor"],
                 "access": node["permissions"]})
         for mount in edit.get("mounts", []):
-            spec["mounts"].append({"destination": mount["containerPath"], "source": host_root + mount["hostPath"],
+            # The directory of the driver is not below the root of another host.
+            root = "" if mount["containerPath"].startswith(METADATA) else host_root
+            spec["mounts"].append({"destination": mount["containerPath"], "source": root + mount["hostPath"],
                                    "type": "bind", "options": mount["options"]})
 
 

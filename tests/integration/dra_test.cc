@@ -22,7 +22,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-/// Compares the answer of Allocate with what a container of a claim gets.
+/// Compares the answer of Allocate with what a container of a claim gets: the same, and metadata.
 void ExpectSameContainer(const v1beta1::ContainerAllocateResponse& response,
                          const CdiEdits& edits) {
   EXPECT_EQ((std::map<std::string, std::string>(response.envs().begin(), response.envs().end())),
@@ -34,7 +34,8 @@ void ExpectSameContainer(const v1beta1::ContainerAllocateResponse& response,
     EXPECT_EQ(response.devices(i).host_path(), node.host_path);
     EXPECT_EQ(response.devices(i).permissions(), node.permissions);
   }
-  ASSERT_EQ(static_cast<std::size_t>(response.mounts_size()), edits.mounts.size());
+  ASSERT_EQ(static_cast<std::size_t>(response.mounts_size()) + 1, edits.mounts.size());
+  EXPECT_THAT(edits.mounts.back().container_path, HasSubstr("/dra-device-attributes/"));
   for (int i = 0; i < response.mounts_size(); ++i) {
     const auto& mount = edits.mounts[static_cast<std::size_t>(i)];
     EXPECT_EQ(response.mounts(i).container_path(), mount.container_path);
@@ -216,7 +217,7 @@ TEST_F(Dra, BothApisGiveTheSameAndSharingIsReported) {
 
   ExpectSameContainer(admitted->response, edits);
   EXPECT_EQ(edits.device_nodes.size(), 1U);
-  EXPECT_EQ(edits.mounts.size(), 1U);
+  EXPECT_EQ(edits.mounts.size(), 2U);
 }
 
 TEST_F(Dra, BothApisGiveTheSameForEachReplicaOfAGroup) {
@@ -246,7 +247,7 @@ replicas = 3
   for (int i = 0; i < 6; ++i) {
     CdiEdits edits = PrepareNew(Format("claim-{}", i));
     EXPECT_EQ(edits.device_nodes.size(), 2U);
-    EXPECT_EQ(edits.mounts.size(), 2U);
+    EXPECT_EQ(edits.mounts.size(), 3U);
     by_unit[edits.env.at("UNIT")] = std::move(edits);
   }
   EXPECT_EQ(by_unit.size(), 6U);

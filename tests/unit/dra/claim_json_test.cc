@@ -73,6 +73,18 @@ TEST(ParseClaim, ReadsTheDevicesOfTheDriver) {
   EXPECT_THAT(claim->configs, IsEmpty());
 }
 
+TEST(ParseClaim, ReadsTheNameOfTheClaimInItsPod) {
+  json claim = Claim();
+  EXPECT_EQ(Parse(claim)->pod_claim_name, "");
+  json& annotation = claim["metadata"]["annotations"]["resource.kubernetes.io/pod-claim-name"];
+  annotation = "serial";
+  EXPECT_EQ(Parse(claim)->pod_claim_name, "serial");
+  for (const json& bad : {json("../x"), json("a/b"), json("A"), json(7)}) {
+    annotation = bad;
+    EXPECT_FALSE(Parse(claim)) << bad;
+  }
+}
+
 TEST(ParseClaim, ReadsAClaimWithoutAllocation) {
   json claim = Claim();
   claim["status"].erase("allocation");

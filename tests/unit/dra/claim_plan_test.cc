@@ -148,6 +148,7 @@ TEST_F(PlanClaimTest, AnswersSubrequestsWithTheNameOfTheRequest) {
   ASSERT_TRUE(plan) << plan.error().message;
   ASSERT_THAT(plan->requests, SizeIs(1));
   EXPECT_EQ(plan->requests[0].request, "s");
+  EXPECT_EQ(plan->requests[0].subrequest, "s/first");
   EXPECT_EQ(Units(plan->requests[0]), "a/0 b/0");
   EXPECT_THAT(plan->requests[0].env, ElementsAre(Pair("A", "of s"), Pair("B", "of s/first")));
 }

@@ -19,6 +19,7 @@
 
 #include "base/format.h"
 #include "dra/claim_messages.h"
+#include "dra/claim_metadata.h"
 #include "dra/claim_preparer.h"
 #include "dra/resource_slice.h"
 #include "draplugin_v1.pb.h"
@@ -287,12 +288,21 @@ class ClaimPreparerFixture : public testing::Test {
     return true;
   }
   void MakeWritable() const { EXPECT_EQ(umount(cdi_dir_.c_str()), 0); }
-  /// Returns the containerEdits of the devices in the file of a claim, in order.
+  /// Returns the containerEdits of the devices in the file of a claim, in order, without the mounts
+  /// of metadata.
   std::vector<nlohmann::json> EditsIn(const std::string& name) const {
     const auto spec = nlohmann::json::parse(TextOf(FileOf(name)));
     std::vector<nlohmann::json> edits;
     edits.reserve(spec.at("devices").size());
-    for (const auto& device : spec.at("devices")) edits.push_back(device.at("containerEdits"));
+    for (const auto& device : spec.at("devices")) {
+      nlohmann::json& of_device = edits.emplace_back(device.at("containerEdits"));
+      auto& mounts = of_device["mounts"];
+      std::erase_if(mounts.get_ref<nlohmann::json::array_t&>(), [](const auto& mount) {
+        return mount["containerPath"].template get<std::string>().starts_with(
+            "/var/run/kubernetes.io/");
+      });
+      if (mounts.empty()) of_device.erase("mounts");
+    }
     return edits;
   }
 

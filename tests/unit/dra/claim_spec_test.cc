@@ -122,6 +122,9 @@ TEST(ClaimSpec, ReadsBackEveryField) {
   record.requests[0].values = "2";
   record.requests[0].env = {{"A", "1"}, {"B", ""}};
   record.requests[1].first_slot = 2;
+  record.requests[1].subrequest = "b/second";
+  record.pod_claim_name = "serial";
+  record.metadata = {{"a", "{}\n"}, {"b", "{\"x\": \"\xc3\xa4\"}"}};
   const auto prepared = RecordFromJson(RecordToJson(record), kClaimUid);
   ASSERT_TRUE(prepared) << prepared.error().message;
   EXPECT_EQ(*prepared, record);
