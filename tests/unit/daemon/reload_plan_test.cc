@@ -182,21 +182,23 @@ TEST(PlanReload, ReportsDaemonKeysThatNeedARestart) {
   to.log_level = LogLevel::kDebug;
   to.api = Api::kDra;
   to.dra_driver = "example.com";
+  to.device_metadata = false;
   to.kubernetes.emplace();
-  EXPECT_THAT(PlanReload({}, {}, to, {}).daemon,
-              ElementsAre(DaemonStep{"listen", false}, DaemonStep{"kubelet_dir", false},
-                          DaemonStep{"host_root", false}, DaemonStep{"cdi_dir", false},
-                          DaemonStep{"pod_resources", false}, DaemonStep{"rescan", true},
-                          DaemonStep{"max_probes", true}, DaemonStep{"device_metrics", true},
-                          DaemonStep{"suggest_page", true}, DaemonStep{"log_level", true},
-                          DaemonStep{"api", true}, DaemonStep{"dra.driver", false},
-                          DaemonStep{"kubernetes", false}));
+  EXPECT_THAT(
+      PlanReload({}, {}, to, {}).daemon,
+      ElementsAre(DaemonStep{"listen", false}, DaemonStep{"kubelet_dir", false},
+                  DaemonStep{"host_root", false}, DaemonStep{"cdi_dir", false},
+                  DaemonStep{"pod_resources", false}, DaemonStep{"rescan", true},
+                  DaemonStep{"max_probes", true}, DaemonStep{"device_metrics", true},
+                  DaemonStep{"suggest_page", true}, DaemonStep{"log_level", true},
+                  DaemonStep{"api", true}, DaemonStep{"dra.driver", false},
+                  DaemonStep{"dra.device_metadata", false}, DaemonStep{"kubernetes", false}));
   const auto& [listen, hosts, kubelet_dir, host_root, cdi_dir, pod_resources, rescan, max_probes,
-               device_metrics, suggest_page, log_level, api, dra_driver, kubernetes] =
-      to;  // each has a case above
+               device_metrics, suggest_page, log_level, api, dra_driver, device_metadata,
+               kubernetes] = to;  // each has a case above
   (void)listen, (void)hosts, (void)kubelet_dir, (void)host_root, (void)cdi_dir, (void)pod_resources,
       (void)rescan, (void)max_probes, (void)device_metrics, (void)suggest_page, (void)log_level,
-      (void)api, (void)dra_driver, (void)kubernetes;
+      (void)api, (void)dra_driver, (void)device_metadata, (void)kubernetes;
 }
 
 }  // namespace
