@@ -68,21 +68,40 @@ constexpr DeviceKind kKinds[] = {
 
 constexpr std::string_view kIsConsole = "it is the console of this machine";
 constexpr std::string_view kIsTypedOn = "a container sees everything that is typed on it";
+constexpr std::string_view kChanges = "a container can change this machine with it";
 
-/// Devices of resources, a pattern with braces, that are dangerous, all or those with an attribute.
+/// Devices of subsystems that are dangerous, all or those with one of these attributes or
+/// properties. Subsystems, names, attributes and values are patterns with braces.
 struct Danger {
-  std::string_view resource, why;
-  std::string_view attribute = "", value = "";
+  std::string_view subsystems, names, why;
+  std::string_view attributes = "", value = "*";
 };
+/// The first one that applies has the reason, "" if the device is harmless.
 constexpr Danger kDangers[] = {
-    {"uart", kIsConsole, "console", "Y"},
-    {"gpu", kIsConsole, "boot_vga", "1"},
-    {"gpu", kIsConsole, "graphics/fb0/name", "*"},
-    {"hid", kIsTypedOn, "bInterfaceProtocol", "1"},
-    {"hid", kIsTypedOn, "bInterfaceProtocol", "01"},
-    {"input", kIsTypedOn},
-    {"{block,bsg,disk,mtd,nvme,nvme-generic,scsi-generic}", "a container can erase it"},
-    {"watchdog", "a container can restart this machine with it"},
+    {"tty", "{console,tty[0-9]*}", kIsConsole},
+    {"tty", "*", kIsConsole, "console", "Y"},
+    {"graphics", "fb0", kIsConsole},
+    {"{vc,vtconsole}", "*", kIsConsole},
+    {"drm", "card*", kIsConsole, "boot_vga", "1"},
+    {"drm", "card*", kIsConsole, "graphics/fb0/name"},
+    {"hidraw", "*", kIsTypedOn, "bInterfaceProtocol", "{1,01}"},
+    {"input", "*", kIsTypedOn, "{ID_INPUT_KEYBOARD,ID_INPUT_MOUSE,ID_INPUT_TOUCHPAD}"},
+    {"input", "*", "", "ID_INPUT"},
+    {"input", "*", kIsTypedOn},
+    {"misc", "{uhid,uinput}", "a container can type on this machine with it"},
+    {"block", "{[!s]*,s[!r]*}", kErases},
+    {"scsi_generic", "*", kErases, "type", "[!5]*"},
+    {"{bsg,mtd,nvme,nvme-generic}", "*", kErases},
+    {"{misc,watchdog}", "watchdog*", "a container can restart this machine with it"},
+    {"ipmi", "*", "a container can switch off this machine with it"},
+    {"mem", "{kmem,mem,port}", "a container can read and change all of it"},
+    {"mem", "kmsg", "it is the log of the kernel"},
+    {"misc", "{autofs,btrfs-control,device-mapper,loop-control,nvram,snapshot}", kChanges},
+    {"{mei,mmc_rpmb,msr}", "*", kChanges},
+    {"i2c-dev", "*", "the memory modules and sensors of this machine are on it", "class",
+     "0x0c05*"},
+    {"usb", "*", "it is a hub, and the devices behind it are not parts of it", "bDeviceClass",
+     "09"},
 };
 
 const NodeKind kNodes[] = {
@@ -131,13 +150,18 @@ const std::vector<CompiledKind>& CompiledKinds() {
   return kinds;
 }
 
-/// Returns whether the device, or a parent of it, has an attribute with such a value.
-bool HasAttribute(const DeviceAncestry& device, std::string_view name,
+/// Returns whether the device has an attribute or property with such a value, or a parent up to its
+/// USB device or PCI function: those of the hub or bridge above are not its own.
+bool HasAttribute(const DeviceAncestry& device, const std::string& name,
                   const std::vector<NamePattern>& value, const Sysfs& sysfs) {
-  return std::ranges::any_of(device.devices, [&](const SysfsDevice& one) {
+  for (const SysfsDevice& one : device.devices) {
+    const auto property = one.properties.find(name);
+    if (property != one.properties.end() && MatchesAny(value, property->second)) return true;
     const auto found = sysfs.Attribute(one.path, name);
-    return found && MatchesAny(value, *found);
-  });
+    if (found && MatchesAny(value, *found)) return true;
+    if (IsUsbDevice(one) || one.subsystem == "pci") return false;
+  }
+  return false;
 }
 
 }  // namespace
@@ -160,21 +184,35 @@ const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestr
            (one.driver.empty() ||
             (driver != device.devices.end() && MatchesAny(one.driver, driver->get().driver))) &&
            (one.value.empty() ||
-            HasAttribute(device, one.kind->traits.attribute, one.value, sysfs));
+            HasAttribute(device, std::string(one.kind->traits.attribute), one.value, sysfs));
   });
   return found == CompiledKinds().end() ? nullptr : found->kind;
 }
 
-std::string_view DangerOf(const DeviceKind& kind, const DeviceAncestry& device,
-                          const Sysfs& sysfs) {
+std::string_view DangerOf(const DeviceAncestry& part, const Sysfs& sysfs) {
   for (const Danger& danger : kDangers) {
-    if (!MatchesAny(Compiled(danger.resource), std::string(kind.resource))) continue;
-    if (danger.value.empty() ||
-        HasAttribute(device, danger.attribute, Compiled(danger.value), sysfs)) {
+    if (!MatchesAny(Compiled(danger.subsystems), part.self().subsystem) ||
+        !MatchesAny(Compiled(danger.names), part.self().name)) {
+      continue;
+    }
+    const auto attributes = Compiled(danger.attributes);
+    if (attributes.empty() || std::ranges::any_of(attributes, [&](const NamePattern& one) {
+          return HasAttribute(part, one.text(), Compiled(danger.value), sysfs);
+        })) {
       return danger.why;
     }
   }
   return "";
+}
+
+const SysfsDevice* ReachedFrom(const DeviceAncestry& part) {
+  static const auto raw = Compiled("{bsg,hidraw,nvme,nvme-generic,scsi_generic,usb}");
+  const std::string& subsystem = part.self().subsystem;
+  if (!MatchesAny(raw, subsystem)) return nullptr;
+  if (subsystem == "nvme") return &part.self();
+  const bool is_usb = subsystem == "usb" || subsystem == "hidraw";
+  if (const SysfsDevice* usb = part.UsbDevice(); is_usb && usb != nullptr) return usb;
+  return part.devices.size() > 1 ? &part.devices[1].get() : nullptr;
 }
 
 bool IsVirtualMedium(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs) {

@@ -40,8 +40,15 @@ bool IsSubsystemOfKind(const std::string& subsystem);
 const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestries,
                          const Sysfs& sysfs);
 
-/// Returns why an administrator should decide whether pods get the device; "" if it is harmless.
-std::string_view DangerOf(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs);
+inline constexpr std::string_view kErases = "a container can erase it";
+
+/// Returns why an administrator should decide whether pods get a node or interface by itself; "" if
+/// it is harmless.
+std::string_view DangerOf(const DeviceAncestry& part, const Sysfs& sysfs);
+
+/// Returns the device whose other parts a container reaches with a node as well, such as the USB
+/// device of a raw node; null for most nodes.
+const SysfsDevice* ReachedFrom(const DeviceAncestry& part);
 
 /// Returns whether a device is for the virtual media of a BMC or hypervisor, which are temporary.
 bool IsVirtualMedium(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs);

@@ -142,11 +142,8 @@ class Suggester {
 
   /// Separates the card nodes of a GPU, of which only these are the console, from its render nodes.
   void SplitConsole(HostDevice& gpu) {
-    if (DangerOf(*gpu.kind, gpu.parts.front(), sysfs_).empty()) return;
-    const auto is_render = [](const DeviceAncestry& part) {
-      return part.self().name.starts_with("renderD");
-    };
-    const auto cards = std::stable_partition(gpu.parts.begin(), gpu.parts.end(), is_render);
+    const auto is_harmless = [&](const auto& part) { return DangerOf(part, sysfs_).empty(); };
+    const auto cards = std::stable_partition(gpu.parts.begin(), gpu.parts.end(), is_harmless);
     if (cards == gpu.parts.begin()) return;
     gpu.console.assign(cards, gpu.parts.end());
     gpu.parts.erase(cards, gpu.parts.end());
@@ -189,6 +186,29 @@ class Suggester {
     return offered;
   }
 
+  /// Returns why an administrator should decide whether pods get a device, "" if it is harmless:
+  /// one of its nodes, or what it gives access to as well.
+  std::string DangerOfDevice(const HostDevice& device) {
+    std::string own, reached;
+    for (const DeviceAncestry& part : device.parts) {
+      const SysfsDevice& self = part.self();
+      if (own.empty()) own = uses_.RiskOf(self);
+      if (own.empty()) own = DangerOf(part, sysfs_);
+      if (own.empty() && self.subsystem == "net" && device.kind->resource != "can") {
+        own = routes_.DangerOf(self);
+      }
+      const SysfsDevice* whole = ReachedFrom(part);
+      if (whole == nullptr) continue;
+      for (const auto& other : PartsOf(*ancestries_.Of(whole->path), ancestries_, sysfs_)) {
+        const std::string risk = uses_.RiskOf(other.self());
+        if (!risk.empty()) return Format("{} ({})", risk, other.self().node);
+        const std::string_view why = DangerOf(other, sysfs_);
+        if (reached.empty() && !why.empty()) reached = Format("{} ({})", why, other.self().node);
+      }
+    }
+    return own.empty() ? reached : own;
+  }
+
   void AddDevice(const HostDevice& device, Identity identity) {
     const DeviceKind& kind = *device.kind;
     const SysfsDevice& self = device.parts.front().self();
@@ -206,11 +226,7 @@ class Suggester {
       match.notes.emplace_back("It has no node: a container gets only its variables.");
     }
     made.served_by = ServedBy(device);
-    if (self.subsystem == "net" && kind.resource != "can") {
-      made.danger = routes_.DangerOf(self);
-    } else if (made.danger = uses_.RiskOf(self); made.danger.empty() && device.console.empty()) {
-      made.danger = DangerOf(kind, device.parts.front(), sysfs_);
-    }
+    made.danger = DangerOfDevice(device);
     if (!device.console.empty()) {
       NewMatch whole = match;
       whole.alternatives.clear();
@@ -302,24 +318,33 @@ class Suggester {
   void Ask(const std::string& word) {
     const WordTarget named = FindNamed(word, request_.directory, ancestries_, sysfs_);
     std::string why_none = named.why_none;
-    if (!named.node.empty() && !asked_nodes_.insert(named.node).second) return;
+    // A path in /sys, or another node, names the device of the node that the kernel has for it.
+    std::string node = named.node;
+    if (named.syspaths.size() == 1) {
+      const auto device = ancestries_.Of(named.syspaths.front());
+      if (device && host_.Resolve(device->self().node)) node = device->self().node;
+    }
     const auto kind = std::ranges::find_if(NodeKinds(), [&](const NodeKind& one) {
-      return !named.node.empty() && Glob::Compile(one.paths).value().Matches(named.node) &&
+      return !node.empty() && Glob::Compile(one.paths).value().Matches(node) &&
              (one.regex.empty() || named.syspaths.empty());
     });
+    const bool is_by_name = kind != NodeKinds().end() || named.syspaths.empty();
+    if (is_by_name && !node.empty() && !asked_nodes_.insert(node).second) return;
     if (kind != NodeKinds().end()) {
-      AddNodes(*kind, named.node);
+      AddNodes(*kind, node);
     } else if (!named.syspaths.empty()) {
       for (const std::string& path : named.syspaths) {
         why_none = AskDevice(path, named.node.empty());
       }
-    } else if (!named.node.empty()) {
+    } else if (!node.empty()) {
       const std::string why =
           "by its name, because /sys does not have it: check it after a restart";
-      const NewMatch match{
-          .notes = {Format("device ({})", named.node), Format("It is matched {}.", why)},
-          .paths = {EscapedForGlob(named.node)}};
-      AddByName(SuggestionOf(NameFrom(BaseName(named.node)), match, why), {named.node});
+      const NewMatch match{.notes = {Format("device ({})", node), Format("It is matched {}.", why)},
+                           .paths = {EscapedForGlob(node)}};
+      Suggestion made = SuggestionOf(NameFrom(BaseName(node)), match, why);
+      const auto file = host_.Resolve(node);
+      if (file && file->type == FileType::kBlock) made.danger = kErases;
+      AddByName(std::move(made), {node});
     }
     if (why_none.empty()) return;
     result_.unknown.push_back({word, why_none, SimilarNames(word, ancestries_, sysfs_)});

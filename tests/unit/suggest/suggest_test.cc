@@ -68,6 +68,59 @@ TEST_F(SuggestionsTest, DangerousDevicesAreComments) {
   EXPECT_EQ(WithoutComments(suggested), "\n");
 }
 
+TEST_F(SuggestionsTest, ControlsOfTheMachineAreComments) {
+  int minor = 0;
+  for (const std::string path :
+       {"mem/mem", "mem/port", "mem/kmsg", "tty/console", "tty/tty0", "tty/tty63", "graphics/fb0",
+        "vc/vcs1", "misc/uinput", "misc/uhid", "misc/nvram", "misc/device-mapper", "misc/watchdog",
+        "ipmi/ipmi0", "mmc_rpmb/mmcblk0rpmb", "misc/hpet"}) {
+    const std::string syspath = "/sys/devices/virtual/" + path;
+    sysfs_.Device(syspath, {.subsystem = path.substr(0, path.find('/')),
+                            .number = "240:" + std::to_string(++minor)});
+    EXPECT_EQ(WithoutComments(Suggested({syspath})) == "\n", path != "misc/hpet") << path;
+  }
+}
+
+TEST_F(SuggestionsTest, AnotherNodeOfADeviceHasItsEntryAndDanger) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
+  sysfs_.Device("/sys/devices/virtual/mem/mem", {.subsystem = "mem", .number = "1:1"});
+  sysfs_.Device("/sys/devices/virtual/misc/kvm", {.subsystem = "misc", .number = "10:232"});
+  tree_.CharDevice("/dev/alias", 1, 1);
+  tree_.BlockDevice("/dev/disk-alias", 8, 0);
+  EXPECT_EQ(WithoutComments(Suggested({"/dev/mem"})), "\n");
+  EXPECT_EQ(Suggested({"alias"}), Suggested({"mem"}));
+  EXPECT_EQ(Suggested({"/sys/devices/virtual/mem/mem", "mem"}), Suggested({"mem"}));
+  EXPECT_EQ(Suggested({"/sys/devices/virtual/misc/kvm"}), Suggested({"kvm"}));
+  EXPECT_THAT(Suggested({"disk-alias"}), HasSubstr("a container can erase it"));
+}
+
+TEST_F(SuggestionsTest, RawNodesAreAsDangerousAsTheirDevice) {
+  const std::string keyboard = Usb("1-1", "046d:c31c", "");
+  sysfs_.Device(keyboard + "/input/input3/event3",
+                {.subsystem = "input",
+                 .number = "13:67",
+                 .node = "/dev/input/event3",
+                 .udev = {{"ID_INPUT", "1"}, {"ID_INPUT_KEYBOARD", "1"}}});
+  sysfs_.Device(keyboard + "/hid/hidraw/hidraw1", {.subsystem = "hidraw", .number = "240:1"});
+  const std::string disk = Usb("1-2", "1058:25a2", "") + "/host0/target0:0:0/0:0:0:0";
+  sysfs_.Device(disk, {.subsystem = "scsi", .attributes = {{"type", "0"}}});
+  sysfs_.Device(disk + "/block/sda", {.subsystem = "block", .devtype = "disk", .number = "8:0"});
+  sysfs_.Device(disk + "/scsi_generic/sg0", {.subsystem = "scsi_generic", .number = "21:0"});
+  Tty(Usb("1-3", "0403:6001", ""), 0);
+  EXPECT_EQ(WithoutComments(Suggested()).find("hidraw"), std::string::npos);
+  tree_.File("/proc/1/mountinfo", "28 1 8:0 / / rw - ext4 /dev/sda rw\n");
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
+  for (unsigned minor : {1, 2}) tree_.CharDevice("/dev/raw" + std::to_string(minor), 189, minor);
+  for (const auto& [word, why] :
+       {std::pair("raw1", "is typed on it (/dev/input/event3)"),
+        std::pair("hidraw1", "is typed on it (/dev/input/event3)"), std::pair("raw2", "(/dev/sda)"),
+        std::pair("sg0", "(/dev/sda)")}) {
+    EXPECT_THAT(Suggested({word}), HasSubstr(why)) << word;
+    EXPECT_EQ(WithoutComments(Suggested({word})), "\n") << word;
+  }
+  EXPECT_NE(WithoutComments(Suggested({"ttyUSB0"})), "\n");
+}
+
 TEST_F(SuggestionsTest, ConsoleIsACommentNextToOtherPorts) {
   sysfs_.Device("/sys/devices/platform", {});
   for (const auto& [name, console] : {std::pair("ttyS0", "Y"), std::pair("ttyS1", "N")}) {
