@@ -145,6 +145,7 @@ class Identifier {
     if (chosen == candidates.end() && candidates.back().by == By::kName) --chosen;
     if (chosen != candidates.end()) {
       NewMatch& match = chosen->match;
+      match.is_comment = chosen->by == By::kName && !is_shortest_;
       match.notes = {description, Format("It is matched {}.", chosen->why)};
       for (auto one = candidates.begin(); one != candidates.end() && is_shortest_; ++one) {
         const bool is_type = one->by == By::kType && is_alone;
@@ -230,7 +231,7 @@ class Identifier {
     return found == candidates_[device].end() ? nullptr : &*found;
   }
 
-  /// Makes the candidates by place exact if their names or patterns fit other places as well.
+  /// Gives places with the same name another ID, and removes those whose patterns find others.
   void RefinePlaces() {
     std::map<TextPair, std::set<std::string>> patterns;  // by the ID
     for (std::size_t i = 0; i < devices_.size(); ++i) {
@@ -248,15 +249,11 @@ class Identifier {
         place->id = EscapedForTemplate(TextOfPlace(place->key));
         place->match.id = place->id;
       }
-      std::string& pattern = place->match.udev.properties.back().second;
-      const auto finds_other = [&](bool if_many) {
-        return std::ranges::any_of(KeysOf(i, ""), [&](const TextPair& key) {
-          return places_.FindsOther(key.first, place->key, pattern, if_many);
-        });
+      const std::string& pattern = place->match.udev.properties.back().second;
+      const auto finds_other = [&](const TextPair& key) {
+        return places_.FindsOther(key.first, place->key, pattern);
       };
-      if (!finds_other(true)) continue;
-      pattern = WithDigits(place->key);
-      if (!finds_other(false)) continue;
+      if (std::ranges::none_of(KeysOf(i, ""), finds_other)) continue;
       std::erase_if(candidates_[i], [](const auto& one) { return one.by == By::kPlace; });
     }
   }
@@ -314,9 +311,11 @@ class Identifier {
     if (usb == nullptr) AddProperty(device, base, "ID_PATH", "by its place in the machine", found);
     const SysfsPlace place = PlaceOf(part, traits.is_whole);
     // As a property, the place would be left out if it has other characters.
-    if ((usb == nullptr || found.empty() || traits.is_generic) && IsPrintable(place.pattern)) {
+    const bool has_place = usb == nullptr || found.empty() || traits.is_generic;
+    const bool is_virtual = part.self().path.starts_with("/sys/devices/virtual/");
+    if (has_place && !is_virtual && IsPrintable(place.pattern)) {
       NewMatch match = base;
-      match.udev.properties.emplace_back("DEVPATH", place.pattern);
+      match.udev.properties.emplace_back("DEVPATH", WithDigits(place.pattern));
       match.group_by = GroupOf(device);
       match.id = EscapedForTemplate(place.name);
       match.max_devices = 1;  // the ID is that of one device
@@ -324,7 +323,7 @@ class Identifier {
       found.push_back(
           {std::move(match), place.pattern, "by its place in the machine", id, By::kPlace});
     }
-    if (is_shortest_) AddName(device, base, found);
+    if (is_shortest_ || (is_virtual && found.empty())) AddName(device, base, found);
     return found;
   }
 
@@ -334,7 +333,8 @@ class Identifier {
     if (is_shortest_) found.push_back({match, "type " + type, kWhy, "", By::kType});
   }
 
-  /// Adds a candidate that compares the name: by itself if the kernel does not count such devices.
+  /// Adds a candidate that compares the name: by itself if the kernel does not count such devices,
+  /// or an administrator chooses the number, as of an interface or a loop device.
   static void AddName(const HostDevice& device, NewMatch match,
                       std::vector<MatchCandidate>& found) {
     std::vector<std::string> paths;
@@ -342,8 +342,10 @@ class Identifier {
       if (!part.self().node.empty()) paths.push_back(EscapedForGlob(part.self().node));
     }
     const SysfsDevice& self = device.parts.front().self();
-    const bool is_fixed = self.path.starts_with("/sys/devices/virtual/") && paths.size() == 1 &&
-                          NameWithoutNumbers(self.node) == paths.front();
+    const bool is_named = self.subsystem == "net" || (self.subsystem == "block" && found.empty()) ||
+                          NameWithoutNumbers(self.node) == EscapedForGlob(self.node);
+    const bool is_fixed =
+        self.path.starts_with("/sys/devices/virtual/") && is_named && paths.size() <= 1;
     if (!paths.empty()) {
       match = {.paths = paths, .together = paths.size() > 1};
       if (match.together) match.id = device.kind->resource;
@@ -352,7 +354,7 @@ class Identifier {
                                          EscapedForGlob(DevpathOf(device.parts.front())));
     }
     if (is_fixed) {
-      found = {{std::move(match), "name " + self.node, "by its name, which stays", ""}};
+      found = {{std::move(match), "name " + self.name, "by its name, which stays", ""}};
     } else {
       found.push_back({std::move(match), "name",
                        "by its name, because nothing that stays after a restart distinguishes it "

@@ -135,19 +135,38 @@ TEST_F(IdentityTest, MatchesByPlaceWithoutNumbersOfTheKernel) {
   const std::string before = Suggested();
   EXPECT_THAT(
       before,
-      AllOf(
-          HasSubstr(
-              R"(DEVPATH = "/devices/platform/fe204000.spi/spi_master/spi*/spi*.1/spidev/spidev*.1")"),
-          HasSubstr(R"(id = "fe204000.spi-spi.1-spidev.1")")));
+      AllOf(HasSubstr(
+                R"(DEVPATH = "/devices/platform/fe204000.spi/spi_master/spi{[0-9],[0-9][0-9],)"),
+            HasSubstr(R"(id = "fe204000.spi-spi.1-spidev.1")")));
   sysfs_.Remove("/sys/devices/platform");
   AddBuses(9, 3, sysfs_);
   EXPECT_EQ(WithoutComments(before), WithoutComments(Suggested()));
 }
 
-TEST_F(IdentityTest, PatternOfABusDoesNotMatchTheBusBehindIt) {
-  AddBuses(0, 0, sysfs_);
-  EXPECT_THAT(Suggested(),
-              HasSubstr("fe205000.i2c/i2c-{[0-9],[0-9][0-9],[0-9][0-9][0-9]}/i2c-dev"));
+TEST_F(IdentityTest, PatternOfABusDoesNotMatchABusThatComesBehindIt) {
+  sysfs_.Device("/sys/devices/platform", {});
+  sysfs_.Device("/sys/devices/platform/fe205000.i2c", {.subsystem = "platform"});
+  sysfs_.Device("/sys/devices/platform/fe205000.i2c/i2c-1", {.subsystem = "i2c"});
+  sysfs_.Device("/sys/devices/platform/fe205000.i2c/i2c-1/i2c-dev/i2c-1",
+                {.subsystem = "i2c-dev", .number = "89:1"});
+  for (const std::string& suggested : {Suggested(), Suggested({"i2c-1"})}) {
+    EXPECT_THAT(suggested, HasSubstr("/i2c-{[0-9],[0-9][0-9],[0-9][0-9][0-9]}/i2c-dev/i2c-*\""));
+  }
+}
+
+TEST_F(IdentityTest, VirtualDevicesAreMatchedByTheNameThatTheyHave) {
+  tree_.File("/proc/1/net/route", "");
+  for (const std::string name : {"lo", "vcan0"}) {
+    sysfs_.Device("/sys/devices/virtual/net/" + name, {.subsystem = "net",
+                                                       .ifindex = std::to_string(name.size()),
+                                                       .attributes = {{"type", "280"}}});
+    EXPECT_THAT(WithoutComments(Suggested({name})),
+                HasSubstr("DEVPATH = \"/devices/virtual/net/" + name + "\""));
+  }
+  sysfs_.Device("/sys/devices/virtual/block/loop0",
+                {.subsystem = "block", .devtype = "disk", .number = "7:0"});
+  EXPECT_THAT(Suggested({"loop0"}),
+              AllOf(HasSubstr("path = \"/dev/loop0\""), HasSubstr("by its name, which stays")));
 }
 
 TEST_F(IdentityTest, RequestedDeviceIsMatchedByTypeIfNoOtherOneHasIt) {
@@ -188,8 +207,9 @@ TEST_F(IdentityTest, RequestedEqualDevicesAreMatchedByNameWithAReason) {
 }
 
 TEST_F(IdentityTest, EqualDevicesShareOneMatchInAComment) {
+  sysfs_.Device("/sys/devices/platform", {});
   for (const std::string name : {"tpmrm0", "tpmrm1"}) {
-    sysfs_.Device("/sys/devices/virtual/tpmrm/" + name,
+    sysfs_.Device("/sys/devices/platform/tpmrm/" + name,
                   {.subsystem = "tpmrm", .number = "253:" + name.substr(5)});
   }
   const std::string suggested = Suggested();
