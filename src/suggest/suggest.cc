@@ -12,9 +12,9 @@
 #include "base/ascii.h"
 #include "base/format.h"
 #include "base/path.h"
-#include "discovery/default_routes.h"
 #include "discovery/disk_use.h"
 #include "discovery/named_devices.h"
+#include "discovery/network_use.h"
 #include "model/glob.h"
 #include "suggest/identity.h"
 #include "suggest/kinds.h"
@@ -195,15 +195,16 @@ class Suggester {
       if (own.empty()) own = uses_.RiskOf(self);
       if (own.empty()) own = DangerOf(part, sysfs_);
       if (own.empty() && self.subsystem == "net" && device.kind->resource != "can") {
-        own = routes_.DangerOf(self);
+        own = networks_.RiskOf(self);
       }
       const SysfsDevice* whole = ReachedFrom(part);
       if (whole == nullptr) continue;
       for (const auto& other : PartsOf(*ancestries_.Of(whole->path), ancestries_, sysfs_)) {
         const std::string risk = uses_.RiskOf(other.self());
-        if (!risk.empty()) return Format("{} ({})", risk, other.self().node);
-        const std::string_view why = DangerOf(other, sysfs_);
-        if (reached.empty() && !why.empty()) reached = Format("{} ({})", why, other.self().node);
+        const std::string why = risk.empty() ? std::string(DangerOf(other, sysfs_)) : risk;
+        if (why.empty() || (risk.empty() && !reached.empty())) continue;
+        reached = Format("{} is a part of it, and {}", other.self().node, why);
+        if (!risk.empty()) return reached;
       }
     }
     return own.empty() ? reached : own;
@@ -413,7 +414,7 @@ class Suggester {
   const HostRoot& host_;
   const Sysfs sysfs_{host_};
   DeviceAncestries ancestries_{sysfs_};
-  const DefaultRoutes routes_{host_};
+  const NetworkUse networks_{host_};
   DiskUse uses_{sysfs_};
   std::deque<DeviceKind> generic_kinds_;
   std::deque<std::string> texts_;  ///< of generic kinds

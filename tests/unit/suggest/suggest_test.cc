@@ -111,10 +111,10 @@ TEST_F(SuggestionsTest, RawNodesAreAsDangerousAsTheirDevice) {
   tree_.File("/proc/1/mountinfo", "28 1 8:0 / / rw - ext4 /dev/sda rw\n");
   if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
   for (unsigned minor : {1, 2}) tree_.CharDevice("/dev/raw" + std::to_string(minor), 189, minor);
-  for (const auto& [word, why] :
-       {std::pair("raw1", "is typed on it (/dev/input/event3)"),
-        std::pair("hidraw1", "is typed on it (/dev/input/event3)"), std::pair("raw2", "(/dev/sda)"),
-        std::pair("sg0", "(/dev/sda)")}) {
+  for (const auto& [word, why] : {std::pair("raw1", "/dev/input/event3 is a part of it"),
+                                  std::pair("hidraw1", "/dev/input/event3 is a part of it"),
+                                  std::pair("raw2", "/dev/sda is a part of it"),
+                                  std::pair("sg0", "/dev/sda is a part of it")}) {
     EXPECT_THAT(Suggested({word}), HasSubstr(why)) << word;
     EXPECT_EQ(WithoutComments(Suggested({word})), "\n") << word;
   }
@@ -134,17 +134,36 @@ TEST_F(SuggestionsTest, ConsoleIsACommentNextToOtherPorts) {
               AllOf(HasSubstr("ttyS1.serial"), Not(HasSubstr("ttyS0.serial"))));
 }
 
-TEST_F(SuggestionsTest, NicOfTheDefaultRouteIsAComment) {
+TEST_F(SuggestionsTest, NicThatTheHostUsesIsAComment) {
   Routes("eth0");
-  Nic("0000:00:03.0", "eth0", 2);
-  Nic("0000:00:04.0", "eth1", 3);
-  Nic("0000:00:05.0", "eth2", 4);
-  tree_.Link("/sys/devices/pci0000:00/0000:00:05.0/net/eth2/upper_bond0", "../bond0");
-  EXPECT_THAT(Suggested(), AllOf(HasSubstr("the default route of the host uses it"),
-                                 HasSubstr("another interface of the host uses it")));
-  EXPECT_THAT(WithoutComments(Suggested()),
-              AllOf(HasSubstr("0000:00:04.0"), Not(HasSubstr("0000:00:03.0")),
-                    Not(HasSubstr("0000:00:05.0"))));
+  const auto route = [](const std::string& destination, const std::string& interface) {
+    return destination + std::string(32 - destination.size(), '0') +
+           " 40 00000000000000000000000000000000 00 00000000000000000000000000000000 00000100 "
+           "00000001 00000000 00000001 " +
+           interface + "\n";
+  };
+  tree_.File("/proc/1/net/ipv6_route",
+             route("fd", "eth1") + route("fe80", "eth6") + route("ff", "eth6"));
+  const std::pair<const char*, const char*> kInterfaces[] = {
+      {"eth0", ""},       {"eth1", ""},       {"eth2", "upper_bond0"},
+      {"eth3", "master"}, {"eth4", "brport"}, {"eth5", "lower_x"},
+      {"eth6", ""}};
+  for (const auto& [name, link] : kInterfaces) {
+    const std::string address = std::string("0000:00:0") + name[3] + ".0";
+    Nic(address, name, 2 + name[3] - '0');
+    if (*link == '\0') continue;
+    tree_.Link("/sys/devices/pci0000:00/" + address + "/net/" + name + "/" + link, "../bond0");
+  }
+  const std::string all = Suggested();
+  EXPECT_THAT(all, AllOf(HasSubstr("the default route of the host uses it"),
+                         HasSubstr("the host has a route over it"),
+                         HasSubstr("the host connects it with another interface")));
+  for (const auto& [name, link] : kInterfaces) {
+    const bool is_free = std::string_view(name) == "eth6";
+    const std::string address = std::string("0000:00:0") + name[3];
+    EXPECT_EQ(WithoutComments(all).find(address) != std::string::npos, is_free) << name;
+    EXPECT_EQ(WithoutComments(Suggested({name})) != "\n", is_free) << name;
+  }
 }
 
 TEST_F(SuggestionsTest, NicIsACommentIfRoutesAreNotVisible) {
