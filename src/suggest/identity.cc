@@ -87,24 +87,29 @@ std::string Description(const HostDevice& device, const Sysfs& sysfs) {
   constexpr std::size_t kMaxNames = 8, kMaxText = 100;  // nodes, and bytes of a text
   const DeviceAncestry& part = device.parts.front();
   std::string text;
-  const auto add = [&](const std::string& more) {
+  const auto add = [&](std::string more) {
+    more.erase(more.find_last_not_of(' ') + 1);
+    // Many products repeat their maker.
+    if (!text.empty() && more.starts_with(text.substr(2))) text.clear();
     if (!more.empty()) text.append(text.empty() ? ": " : " ").append(Truncate(more, kMaxText));
   };
   const auto attribute = [&](const SysfsDevice& of, std::string_view name) {
     return sysfs.Attribute(of.path, name).value_or("");
   };
-  if (const SysfsDevice* usb = part.UsbDevice()) {
+  // The model of a disk is not that of its controller or adapter.
+  if (IsBlock(device)) add(PropertyOf(device, "ID_MODEL"));
+  const SysfsDevice* usb = part.UsbDevice();
+  if (usb != nullptr && text.empty()) {
     add(attribute(*usb, "manufacturer"));
     add(attribute(*usb, "product"));
-  } else {
-    for (const SysfsDevice* of : {part.PciDevice(), &part.self()}) {
-      if (of == nullptr || !text.empty()) continue;
-      const auto model = of->properties.find("ID_MODEL_FROM_DATABASE");
-      if (model != of->properties.end()) add(model->second);
-    }
-    if (text.empty()) add(PropertyOf(device, "ID_MODEL"));
-    if (text.empty()) add(attribute(part.self(), "name"));
   }
+  for (const SysfsDevice* of : {IsBlock(device) ? nullptr : part.PciDevice(), &part.self()}) {
+    if (of == nullptr || usb != nullptr || !text.empty()) continue;
+    const auto model = of->properties.find("ID_MODEL_FROM_DATABASE");
+    if (model != of->properties.end()) add(model->second);
+  }
+  if (text.empty()) add(PropertyOf(device, "ID_MODEL"));
+  if (text.empty()) add(attribute(part.self(), "name"));
   std::string names;
   for (std::size_t i = 0; i < std::min(device.parts.size(), kMaxNames); ++i) {
     const SysfsDevice& self = device.parts[i].self();

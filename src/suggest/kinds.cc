@@ -12,8 +12,6 @@ namespace {
 constexpr KindTraits kWhole{.is_whole = true};
 // The kernel has serial ports without hardware, of the type 0.
 constexpr KindTraits kPort{.attribute = "type", .value = "[1-9]*", .is_attribute_compared = true};
-constexpr KindTraits kOptical{
-    .is_whole = true, .attribute = "type", .value = "5", .is_attribute_compared = true};
 constexpr KindTraits kNpu{.is_whole = true,
                           .driver = "{amdxdna,intel_vpu,ivpu,qaic,RKNPU,rknpu,rocket}"};
 constexpr KindTraits kCoralUsb{.ids = "{18d1:9302,1a6e:089a}", .changes_id = true};
@@ -59,7 +57,7 @@ constexpr DeviceKind kKinds[] = {
     {"spi", "SPI device", "spidev", "spidev[0-9]*"},
     {"printer", "USB printer", "usbmisc", "lp[0-9]*"},
     {"modem", "control port of a modem", "{usbmisc,wwan}", "{cdc-wdm,wwan}[0-9]*"},
-    {"optical", "optical drive", "{block,scsi_generic}", "{sg,sr}[0-9]*", kOptical},
+    {"optical", "optical drive", "block", "sr[0-9]*"},
     {"hid", "HID device", "hidraw", "hidraw[0-9]*"},
     {"input", "input device", "input", "{event,js,mouse}[0-9]*", kWhole},
     {"disk", "disk", "block",

@@ -36,9 +36,7 @@ std::string WholeOf(const DeviceKind& kind, const DeviceAncestry& device, const 
   }
   if (!kind.traits.is_whole) return device.self().path;
   if (const SysfsDevice* usb = device.UsbDevice()) return usb->path;
-  // An optical drive is one of the disks of a PCI function.
-  const SysfsDevice* pci = device.PciDevice();
-  if (pci != nullptr && kind.resource != "optical") return pci->path;
+  if (const SysfsDevice* pci = device.PciDevice()) return pci->path;
   return device.devices.size() > 1 ? device.devices[1].get().path : device.self().path;
 }
 

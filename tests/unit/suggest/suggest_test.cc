@@ -217,7 +217,33 @@ TEST_F(SuggestionsTest, VirtualMediaAreLeftOut) {
   sysfs_.Device(drive, {.subsystem = "scsi", .attributes = {{"type", "5"}}});
   sysfs_.Device(drive + "/block/sr0", {.subsystem = "block", .devtype = "disk", .number = "11:0"});
   EXPECT_THAT(Suggested(), IsEmpty());
-  EXPECT_THAT(WithoutComments(Suggested({"sr0"})), HasSubstr("046b:ff20"));
+  EXPECT_THAT(WithoutComments(Suggested({"sr0"})), HasSubstr("[[resource.match]]"));
+}
+
+TEST_F(SuggestionsTest, OpticalDrivesAreMatchedByTheirOwnSerialNumber) {
+  const std::string sata = "/sys/devices/pci0000:00/0000:00:17.0";
+  sysfs_.Device(sata, {.subsystem = "pci",
+                       .attributes = {{"vendor", "0x8086"}, {"device", "0x7ae2"}},
+                       .udev = {{"ID_MODEL_FROM_DATABASE", "SATA Controller"}}});
+  for (const std::string number : {"0", "1"}) {
+    const std::string drive = sata + "/ata" + number + "/host" + number;
+    sysfs_.Device(drive, {.subsystem = "scsi", .attributes = {{"type", "5"}}});
+    sysfs_.Device(drive + "/block/sr" + number,
+                  {.subsystem = "block",
+                   .devtype = "disk",
+                   .number = "11:" + number,
+                   .udev = {{"ID_SERIAL", "HL-DT-ST_" + number}, {"ID_MODEL", "DVDRAM"}}});
+  }
+  const std::string active = WithoutComments(Suggested());
+  EXPECT_THAT(active,
+              AllOf(HasSubstr("HL-DT-ST_0"), HasSubstr("HL-DT-ST_1"), Not(HasSubstr("8086:7ae2"))));
+  EXPECT_THAT(Suggested({"sr0"}), AllOf(HasSubstr("optical drive: DVDRAM (/dev/sr0)"),
+                                        HasSubstr("ID_SERIAL = \"HL-DT-ST_0\"")));
+}
+
+TEST_F(SuggestionsTest, MakerIsNotRepeated) {
+  Tty(Usb("1-1", "1e0e:9001", "", {{"manufacturer", "SimTech "}, {"product", "SimTech Modem"}}), 0);
+  EXPECT_THAT(Suggested(), HasSubstr("adapter: SimTech Modem (/dev/ttyUSB0)"));
 }
 
 TEST_F(SuggestionsTest, BootAreasOfAnEmmcAreNotPartOfItsDisk) {
