@@ -154,9 +154,11 @@ class Identifier {
       match.notes = {description, Format("It is matched {}.", chosen->why)};
       for (auto one = candidates.begin(); one != candidates.end() && is_shortest_; ++one) {
         const bool is_type = one->by == By::kType && is_alone;
-        const bool is_place = one->by == By::kPlace || one->key.starts_with("ID_PATH ");
-        if (one == chosen || (is_place && !IsBlock(devices_[device]))) continue;
+        const bool is_place = one->key.starts_with("ID_PATH ") && !IsBlock(devices_[device]);
+        if (one == chosen || one->by == By::kPlace || is_place) continue;
         if (!is_type && !IsUnique(device, *one)) continue;
+        // Uncommented twice, it would find the same devices.
+        if (is_type && !types_.insert(KeyIn(device, one->key)).second) continue;
         one->match.notes = {is_type ? "Or all of its type." : Format("Or {}.", one->why)};
         match.alternatives.push_back(one->match);
       }
@@ -238,11 +240,11 @@ class Identifier {
 
   /// Gives places with the same name another ID, and removes those whose patterns find others.
   void RefinePlaces() {
-    std::map<TextPair, std::set<std::string>> patterns;  // by the ID
+    std::map<TextPair, std::set<std::string>> patterns;  // by resource and ID
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       const MatchCandidate* place = PlaceCandidate(i);
       if (place == nullptr) continue;
-      patterns[KeyIn(i, place->id)].insert(place->key);
+      patterns[{std::string(devices_[i].kind->resource), place->id}].insert(place->key);
       for (const DeviceAncestry& part : devices_[i].parts) {
         places_.Add(part.self().subsystem + groups_[i], DevpathOf(part), place->key);
       }
@@ -250,7 +252,7 @@ class Identifier {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       MatchCandidate* place = PlaceCandidate(i);
       if (place == nullptr) continue;
-      if (patterns[KeyIn(i, place->id)].size() > 1) {
+      if (patterns[{std::string(devices_[i].kind->resource), place->id}].size() > 1) {
         place->id = EscapedForTemplate(TextOfPlace(place->key));
         place->match.id = place->id;
       }
@@ -334,8 +336,10 @@ class Identifier {
 
   void AddType(const NewMatch& match, const std::string& type,
                std::vector<MatchCandidate>& found) const {
-    constexpr const char* kWhy = "by its type, which no other device here has";
-    if (is_shortest_) found.push_back({match, "type " + type, kWhy, "", By::kType});
+    const std::string_view bus = match.usb.empty() ? "PCI" : "USB";
+    if (!is_shortest_) return;
+    found.push_back({match, "type " + type,
+                     Format("by its {} ID, which no other device here has", bus), "", By::kType});
   }
 
   /// Adds a candidate that compares the name: by itself if the kernel does not count such devices,
@@ -390,7 +394,13 @@ class Identifier {
     const KindTraits& traits = device.kind->traits;
     const auto [usb_id, serial] = IdAndSerial(usb);
     match.usb = {traits.changes_id ? std::string(traits.ids) : usb_id};
+    // Devices with equal serial numbers would have the same ID.
+    const bool is_ambiguous = std::ranges::any_of(serials_, [&, id = usb_id](const auto& one) {
+      return one.first.first == id && !one.first.second.empty() && one.second > 1;
+    });
+    if (is_ambiguous) match.id = "{usb_port}";
     AddType(match, match.usb.front(), found);
+    match.id = "";
     std::string_view why_not;
     if (serial.empty()) {
       why_not = "it has no serial number";
@@ -469,6 +479,7 @@ class Identifier {
   DevicesAtPlaces places_;
   std::map<TextPair, std::vector<std::size_t>> with_key_;  ///< devices, by subsystem and key
   std::map<TextPair, std::string_view> attributes_;  ///< that distinguish these devices, or ""
+  std::set<TextPair> types_;                         ///< that are an alternative of a device
 };
 
 }  // namespace

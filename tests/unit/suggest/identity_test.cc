@@ -197,6 +197,32 @@ TEST_F(IdentityTest, RequestedDeviceIsMatchedExactlyIfOthersHaveItsType) {
   EXPECT_THAT(suggested, HasSubstr("  # Or all of its type.\n  # [[resource.match]]\n"));
 }
 
+TEST_F(IdentityTest, AlternativeForAllOfATypeIsThereOnceWithAnIdThatIsUnique) {
+  Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
+  Tty(Usb("1-2", "0403:6001", "SAME"), 1);
+  Tty(Usb("1-3", "0403:6001", "SAME"), 2);
+  const std::string suggested = Suggested({"1-1", "1-2"});
+  const std::string all = R"(
+  # Or all of its type.
+  # [[resource.match]]
+  # usb = "0403:6001"
+  # udev = { subsystem = "tty" }
+  # id = "{usb_port}"
+)";
+  EXPECT_THAT(suggested, HasSubstr(all));
+  EXPECT_EQ(suggested.find("Or all"), suggested.rfind("Or all"));
+}
+
+TEST_F(IdentityTest, PlacesOfOneResourceHaveDifferentIds) {
+  sysfs_.Device("/sys/devices/platform", {});
+  sysfs_.Device("/sys/devices/platform/MSFT0101:00", {.subsystem = "platform"});
+  for (const std::string kind : {"tpm", "tpmrm"}) {
+    sysfs_.Device("/sys/devices/platform/MSFT0101:00/" + kind + "/" + kind + "0",
+                  {.subsystem = kind, .number = kind == "tpm" ? "10:224" : "253:0"});
+  }
+  EXPECT_THAT(Suggested({"tpm0", "tpmrm0"}), Not(HasSubstr(R"(id = "MSFT0101:00")")));
+}
+
 TEST_F(IdentityTest, RequestedEqualDevicesAreMatchedByNameWithAReason) {
   for (const std::string name : {"tpmrm0", "tpmrm1"}) {
     sysfs_.Device("/sys/devices/virtual/tpmrm/" + name,
