@@ -216,6 +216,9 @@ class Suggester {
       made.entry.nodes.push_back({.host_path = std::string(kind.traits.also), .optional = true});
     }
     if (self.properties.contains("INTERFACE")) made.entry.env = {{"INTERFACES", "{INTERFACE}"}};
+    if (self.subsystem == "net") {
+      made.entry.notes = {"A pod needs hostNetwork: true to use it; INTERFACES has its name."};
+    }
     for (const DeviceAncestry& part : device.parts) {
       if (made.devices.size() == kMaxListed) break;
       made.devices.push_back(part.self().node.empty() ? part.self().name : part.self().node);

@@ -166,6 +166,13 @@ TEST_F(SuggestionsTest, NicThatTheHostUsesIsAComment) {
   }
 }
 
+TEST_F(SuggestionsTest, InterfacesHaveANoteOfWhatPodsNeed) {
+  Nic("0000:00:03.0", "eth0", 2);
+  EXPECT_THAT(Suggested({"eth0"}), HasSubstr("hostNetwork: true"));
+  Tty(Usb("1-1", "0403:6001", ""), 0);
+  EXPECT_THAT(Suggested({"ttyUSB0"}), Not(HasSubstr("hostNetwork")));
+}
+
 TEST_F(SuggestionsTest, NicIsACommentIfRoutesAreNotVisible) {
   Nic("0000:00:03.0", "eth0", 2);
   EXPECT_EQ(WithoutComments(Suggested()), "\n");
