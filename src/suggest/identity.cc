@@ -96,13 +96,12 @@ std::string Description(const HostDevice& device, const Sysfs& sysfs) {
   const auto attribute = [&](const SysfsDevice& of, std::string_view name) {
     return sysfs.Attribute(of.path, name).value_or("");
   };
-  // The model of a disk is not that of its controller or adapter.
-  if (IsBlock(device)) add(PropertyOf(device, "ID_MODEL"));
   const SysfsDevice* usb = part.UsbDevice();
-  if (usb != nullptr && text.empty()) {
+  if (usb != nullptr) {
     add(attribute(*usb, "manufacturer"));
     add(attribute(*usb, "product"));
   }
+  // The model of a disk is not that of its controller.
   for (const SysfsDevice* of : {IsBlock(device) ? nullptr : part.PciDevice(), &part.self()}) {
     if (of == nullptr || usb != nullptr || !text.empty()) continue;
     const auto model = of->properties.find("ID_MODEL_FROM_DATABASE");

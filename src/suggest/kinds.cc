@@ -12,6 +12,7 @@ namespace {
 constexpr KindTraits kWhole{.is_whole = true};
 // The kernel has serial ports without hardware, of the type 0.
 constexpr KindTraits kPort{.attribute = "type", .value = "[1-9]*", .is_attribute_compared = true};
+constexpr KindTraits kButton{.attribute = "phys", .value = "{ALSA,LNX*,PNP0C*,isa0061/*}"};
 constexpr KindTraits kNpu{.is_whole = true,
                           .driver = "{amdxdna,intel_vpu,ivpu,qaic,RKNPU,rknpu,rocket}"};
 constexpr KindTraits kCoralUsb{.ids = "{18d1:9302,1a6e:089a}", .changes_id = true};
@@ -26,7 +27,7 @@ constexpr KindTraits kRadio{
         "2500:0002,2500:0020,2500:0022,2cf0:5246,2cf0:5250}"};
 constexpr KindTraits kVfio{.driver = "{*_vfio_pci,vfio-pci}", .also = "/dev/vfio/vfio"};
 
-/// The first kind that recognizes a device applies.
+/// The first kind that recognizes a device applies. Containers do not use those without a resource.
 constexpr DeviceKind kKinds[] = {
     {"serial", "USB serial adapter", "tty", "tty{USB,ACM}[0-9]*"},
     {"uart", "serial port", "tty", "tty{S,AMA,mxc,PS,THS,SC,LP,O,MXUPCI}[0-9]*", kPort},
@@ -59,6 +60,7 @@ constexpr DeviceKind kKinds[] = {
     {"modem", "control port of a modem", "{usbmisc,wwan}", "{cdc-wdm,wwan}[0-9]*"},
     {"optical", "optical drive", "block", "sr[0-9]*"},
     {"hid", "HID device", "hidraw", "hidraw[0-9]*"},
+    {"", "button or jack of the machine", "input", "*", kButton},
     {"input", "input device", "input", "{event,js,mouse}[0-9]*", kWhole},
     {"disk", "disk", "block",
      "{hd[a-z],mmcblk[0-9],mmcblk[0-9][0-9],nvme[0-9]*,sd[a-z]*,vd[a-z]*,xvd[a-z]*}"},
@@ -76,6 +78,7 @@ struct Danger {
 };
 /// The first one that applies has the reason, "" if the device is harmless.
 constexpr Danger kDangers[] = {
+    {"tty", "ttyS[0-9]*", "the kernel found no port there", "type", "0"},
     {"tty", "{console,tty[0-9]*}", kIsConsole},
     {"tty", "*", kIsConsole, "console", "Y"},
     {"graphics", "fb0", kIsConsole},
@@ -184,7 +187,8 @@ const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestr
            (one.value.empty() ||
             HasAttribute(device, std::string(one.kind->traits.attribute), one.value, sysfs));
   });
-  return found == CompiledKinds().end() ? nullptr : found->kind;
+  if (found == CompiledKinds().end() || found->kind->resource.empty()) return nullptr;
+  return found->kind;
 }
 
 std::string_view DangerOf(const DeviceAncestry& part, const Sysfs& sysfs) {

@@ -190,6 +190,9 @@ class Suggester {
     std::string own, reached;
     for (const DeviceAncestry& part : device.parts) {
       const SysfsDevice& self = part.self();
+      if (device.kind->traits.is_generic && self.node.empty() && self.subsystem != "net") {
+        return "it has no node, so a container gets nothing with it";
+      }
       if (own.empty()) own = uses_.RiskOf(self);
       if (own.empty()) own = DangerOf(part, sysfs_);
       if (own.empty() && self.subsystem == "net" && device.kind->resource != "can") {
@@ -224,9 +227,6 @@ class Suggester {
       made.devices.push_back(part.self().node.empty() ? part.self().name : part.self().node);
     }
     NewMatch& match = made.entry.matches.front();
-    if (kind.traits.is_generic && self.node.empty() && self.subsystem != "net") {
-      match.notes.emplace_back("It has no node: a container gets only its variables.");
-    }
     made.served_by = ServedBy(device);
     made.danger = DangerOfDevice(device);
     if (!device.console.empty()) {

@@ -134,6 +134,53 @@ TEST_F(SuggestionsTest, ConsoleIsACommentNextToOtherPorts) {
               AllOf(HasSubstr("ttyS1.serial"), Not(HasSubstr("ttyS0.serial"))));
 }
 
+TEST_F(SuggestionsTest, PortsThatTheKernelDidNotFindAreLeftOutOrComments) {
+  sysfs_.Device("/sys/devices/platform", {});
+  for (const std::string name : {"ttyS2", "ttyS3"}) {
+    const std::string type = name == "ttyS2" ? "0" : "";
+    sysfs_.Device("/sys/devices/platform/serial8250/tty/" + name,
+                  {.subsystem = "tty",
+                   .number = "4:6" + name.substr(4),
+                   .attributes = type.empty() ? test::FakeDevice::Pairs()
+                                              : test::FakeDevice::Pairs{{"type", type}}});
+  }
+  EXPECT_THAT(Suggested(), IsEmpty());
+  EXPECT_EQ(WithoutComments(Suggested({"ttyS2"})), "\n");
+}
+
+TEST_F(SuggestionsTest, HubsAreComments) {
+  sysfs_.Device(
+      kXhci + "/usb1/1-1",
+      {.subsystem = "usb",
+       .devtype = "usb_device",
+       .number = "189:2",
+       .node = "hub",
+       .attributes = {{"idVendor", "05e3"}, {"idProduct", "0610"}, {"bDeviceClass", "09"}}});
+  Tty(Usb("1-1/1-1.1", "0403:6001", ""), 0);
+  EXPECT_EQ(WithoutComments(Suggested({"1-1"})), "\n");
+  EXPECT_NE(WithoutComments(Suggested({"ttyUSB0"})), "\n");
+}
+
+TEST_F(SuggestionsTest, OnlyKeyboardsAndMiceAreTypedOn) {
+  sysfs_.Device("/sys/devices/LNXPWRBN:00", {.subsystem = "acpi"});
+  for (const auto& [name, phys, kind] :
+       {std::tuple("0", "LNXPWRBN/button/input0", "KEY"),
+        std::tuple("1", "usb-1/input0", "JOYSTICK"), std::tuple("2", "usb-2/input0", "KEYBOARD"),
+        std::tuple("3", "usb-3/input0", "MOUSE")}) {
+    const std::string input = std::string("/sys/devices/LNXPWRBN:00/") + name + "/input" + name;
+    sysfs_.Device(input, {.subsystem = "input", .attributes = {{"phys", phys}}});
+    sysfs_.Device(input + "/event" + name,
+                  {.subsystem = "input",
+                   .number = std::string("13:6") + name,
+                   .node = std::string("input/event") + name,
+                   .udev = {{"ID_INPUT", "1"}, {std::string("ID_INPUT_") + kind, "1"}}});
+  }
+  const std::string all = Suggested();
+  EXPECT_THAT(all, AllOf(Not(HasSubstr("event0")), HasSubstr("event2"), HasSubstr("event3")));
+  EXPECT_THAT(WithoutComments(all),
+              AllOf(HasSubstr("LNXPWRBN:00/1/"), Not(HasSubstr("LNXPWRBN:00/2/"))));
+}
+
 TEST_F(SuggestionsTest, NicThatTheHostUsesIsAComment) {
   Routes("eth0");
   const auto route = [](const std::string& destination, const std::string& interface) {
@@ -320,7 +367,8 @@ TEST_F(SuggestionsTest, DeviceOfUnknownKindHasAnEntry) {
   udev = { subsystem = "gizmo" }
 )"));
   EXPECT_THAT(Suggested({"0000:00:14.0"}),
-              AllOf(HasSubstr("It has no node"), HasSubstr(R"(udev = { subsystem = "pci" })")));
+              AllOf(HasSubstr("it has no node"), HasSubstr(R"(udev = { subsystem = "pci" })")));
+  EXPECT_EQ(WithoutComments(Suggested({"0000:00:14.0"})), "\n");
 }
 
 TEST_F(SuggestionsTest, WordThatNamesNoDeviceHasSimilarOnes) {
