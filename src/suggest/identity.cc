@@ -431,8 +431,17 @@ class Identifier {
       known = attributes_.emplace(key, DistinguishingAttribute(Alike(device, candidate.key))).first;
     }
     NewMatch& match = candidate.match;
-    if (known->second.empty() || !SelectSingleParts(devices_[device], match)) return false;
+    const bool is_numbered = known->second.empty() && devices_[device].kind->traits.is_numbered;
+    if ((known->second.empty() && !is_numbered) || !SelectSingleParts(devices_[device], match)) {
+      return false;
+    }
     const DeviceAncestry& part = devices_[device].parts.front();
+    if (is_numbered) {
+      match.paths = {EscapedForGlob(part.self().node)};
+      match.id = Format("{}-{}", candidate.id, EscapedForTemplate(part.self().name));
+      candidate.why += " and its number, which stays while the same cards are in the same slots";
+      return true;
+    }
     const std::string value = NearestAttribute(part, known->second, sysfs_);
     match.udev.attributes.emplace_back(known->second, EscapedForGlob(value));
     match.id = Format("{}-{}", candidate.id, EscapedForTemplate(value));

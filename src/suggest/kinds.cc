@@ -31,6 +31,7 @@ constexpr KindTraits kVfio{.driver = "{*_vfio_pci,vfio-pci}", .also = "/dev/vfio
 constexpr DeviceKind kKinds[] = {
     {"serial", "USB serial adapter", "tty", "tty{USB,ACM}[0-9]*"},
     {"uart", "serial port", "tty", "tty{S,AMA,mxc,PS,THS,SC,LP,O,MXUPCI}[0-9]*", kPort},
+    {"uart", "serial port", "tty", "ttyMI[0-9]*", {.is_numbered = true}},
     {"video-codec", "video codec", "video4linux", "video[0-9]*", kCodec},
     {"camera", "camera or other video source", "video4linux", "*", kWhole},
     {"sound", "sound card", "sound", "*C[0-9]*", kWhole},

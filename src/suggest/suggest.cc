@@ -147,6 +147,13 @@ class Suggester {
     gpu.parts.erase(cards, gpu.parts.end());
   }
 
+  /// Returns the node of the IOMMU group of functions on VFIO; "" for other devices.
+  std::string GroupNodeOf(const HostDevice& device) const {
+    if (device.kind->resource != "vfio" || device.kind->traits.is_generic) return "";
+    const auto group = sysfs_.Attribute(device.parts.front().self().path, "iommu_group");
+    return group ? "/dev/vfio/" + *group : "";
+  }
+
   /// Returns the resource that serves a node, or a device without one by its path; "" if none does.
   std::string ServedBy(const std::string& path, const std::optional<DeviceNumber>& number) const {
     NodeKey key{0, path};
@@ -222,6 +229,7 @@ class Suggester {
     if (self.subsystem == "net") {
       made.entry.notes = {"A pod needs hostNetwork: true to use it; INTERFACES has its name."};
     }
+    if (const std::string group = GroupNodeOf(device); !group.empty()) made.devices = {group};
     for (const DeviceAncestry& part : device.parts) {
       if (made.devices.size() == kMaxListed) break;
       made.devices.push_back(part.self().node.empty() ? part.self().name : part.self().node);
@@ -330,6 +338,12 @@ class Suggester {
       return !node.empty() && Glob::Compile(one.paths).value().Matches(node) &&
              (one.regex.empty() || named.syspaths.empty());
     });
+    const auto group = std::ranges::find_if(
+        devices_, [&](const HostDevice& one) { return !node.empty() && node == GroupNodeOf(one); });
+    if (group != devices_.end()) {
+      asked_.insert(static_cast<std::size_t>(group - devices_.begin()));
+      return;
+    }
     const bool is_by_name = kind != NodeKinds().end() || named.syspaths.empty();
     if (is_by_name && !node.empty() && !asked_nodes_.insert(node).second) return;
     if (kind != NodeKinds().end()) {

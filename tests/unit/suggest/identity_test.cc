@@ -1,5 +1,7 @@
 #include "suggest/identity.h"
 
+#include <unistd.h>
+
 #include "suggest_support.h"
 
 namespace patchbay {
@@ -89,6 +91,36 @@ TEST_F(IdentityTest, MatchesPciFunctionByAddress) {
   pci_address = "0000:00:02.0"
   udev = { subsystem = "drm" }
 )"));
+}
+
+TEST_F(IdentityTest, PortsOfACardThatOnlyTheirNumbersDistinguishAreMatchedByAddressAndNumber) {
+  const std::string card = "/sys/devices/pci0000:00/0000:04:00.0";
+  sysfs_.Device(card,
+                {.subsystem = "pci", .attributes = {{"vendor", "0x1393"}, {"device", "0x1043"}}});
+  for (const std::string number : {"0", "1"}) {
+    sysfs_.Device(card + "/tty/ttyMI" + number, {.subsystem = "tty", .number = "174:" + number});
+  }
+  for (const std::string& suggested : {Suggested(), Suggested({"ttyMI0", "ttyMI1"})}) {
+    EXPECT_THAT(suggested, AllOf(HasSubstr("example.com/uart"), HasSubstr(R"(
+  path = "/dev/ttyMI1"
+  pci = "1393:1043"
+  pci_address = "0000:04:00.0"
+  udev = { subsystem = "tty" }
+  id = "{pci_address}-ttyMI1"
+)")));
+  }
+}
+
+TEST_F(IdentityTest, NodeOfAnIommuGroupIsMatchedByPciAddress) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
+  const std::string function = "/sys/devices/pci0000:00/0000:0a:00.0";
+  sysfs_.Device(function, {.subsystem = "pci",
+                           .driver = "vfio-pci",
+                           .attributes = {{"vendor", "0x10de"}, {"device", "0x1e87"}}});
+  tree_.Link(function + "/iommu_group", "../../../kernel/iommu_groups/26");
+  sysfs_.Device("/sys/devices/virtual/vfio/26",
+                {.subsystem = "vfio", .number = "511:0", .node = "vfio/26"});
+  EXPECT_EQ(Suggested({"/dev/vfio/26"}), Suggested({"0000:0a:00.0"}));
 }
 
 TEST_F(IdentityTest, MatchesByIdPathOfUdev) {
