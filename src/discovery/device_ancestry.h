@@ -20,6 +20,8 @@ struct DeviceAncestry {
   const SysfsDevice* UsbDevice() const;
   const SysfsDevice* UsbInterface() const;
   const SysfsDevice* PciDevice() const;
+  /// The USB device, otherwise the PCI function.
+  const SysfsDevice* Card() const { return UsbDevice() != nullptr ? UsbDevice() : PciDevice(); }
 };
 
 /// The devices of one scan with their ancestors, as of the moment when each was first requested: a

@@ -1,6 +1,7 @@
 #include "discovery/named_devices.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/ascii.h"
 #include "base/diagnostics.h"
@@ -22,6 +23,19 @@ bool IsId(std::string_view word) {
   return std::ranges::count_if(word, [](char c) { return IsLowerHex(ToLower(c)); }) == 2 * kColon;
 }
 
+/// Names the functions on VFIO of an IOMMU group instead of its node.
+void AddFunctions(const std::string& node, DeviceAncestries& ancestries, const Sysfs& sysfs,
+                  WordTarget& named) {
+  std::vector<std::string> functions;
+  for (const std::string& path : sysfs.Devices([](auto bus) { return bus == "pci"; }).paths) {
+    const auto device = ancestries.Of(path);
+    if (!device || device->self().driver.find("vfio") == std::string::npos) continue;
+    const auto group = sysfs.Attribute(path, "iommu_group");
+    if (group && *group == BaseName(node)) functions.push_back(path);
+  }
+  if (!functions.empty()) named.syspaths = functions;
+}
+
 /// Returns whether a file of the host is named that is a device, or why not.
 bool IsFound(const HostNode& file, DeviceAncestries& ancestries, const Sysfs& sysfs,
              WordTarget& named) {
@@ -29,6 +43,7 @@ bool IsFound(const HostNode& file, DeviceAncestries& ancestries, const Sysfs& sy
     named.node = file.path;
     const auto device = sysfs.OfNode(file.type, file.major, file.minor);
     if (device) named.syspaths = {*device};
+    if (file.path.starts_with("/dev/vfio/")) AddFunctions(file.path, ancestries, sysfs, named);
     return true;
   }
   if (!file.path.starts_with(kSysDevices)) return false;
@@ -46,11 +61,14 @@ WordTarget FindNamed(const std::string& word, const std::string& directory,
   named.why_none = "it does not exist";
   const bool is_path = word.find('/') != std::string::npos;
   std::vector<std::string> paths = {FollowLink("/dev", word)};
+  const std::string raw = FollowLink("/dev/bus/usb", word);
+  if (is_path) paths.push_back(raw);
   if (is_path) paths.insert(paths.begin(), FollowLink(directory, word));
   for (const std::string& path : paths) {
     const auto file = sysfs.host().Resolve(path);
     if (file && IsFound(*file, ancestries, sysfs, named)) {
       named.why_none = "";
+      if (path == raw) named.node = "";  // the device, not its raw node
       return named;
     }
     if (file && is_path) {
@@ -69,7 +87,25 @@ WordTarget FindNamed(const std::string& word, const std::string& directory,
     if (is_it) named.syspaths.push_back(path);
   }
   if (!named.syspaths.empty()) named.why_none = "";
+  if (named.syspaths.size() == 1) {
+    const auto device = ancestries.Of(named.syspaths.front());
+    if (device && device->self().subsystem == "pci") named.node = NvidiaNodeOf(*device, sysfs);
+    if (!named.node.empty()) named.syspaths.clear();
+  }
   return named;
+}
+
+std::string NvidiaNodeOf(const DeviceAncestry& part, const Sysfs& sysfs) {
+  const SysfsDevice* function = part.PciDevice();
+  if (function == nullptr || function->driver != "nvidia") return "";
+  const std::string file = Format("/proc/driver/nvidia/gpus/{}/information", function->name);
+  std::istringstream lines(sysfs.host().ReadFile(file, 4096).value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("Device Minor:")) continue;
+    const std::string node = "/dev/nvidia" + line.substr(line.find_last_of(" \t") + 1);
+    if (sysfs.host().Resolve(node)) return node;
+  }
+  return "";
 }
 
 std::vector<std::string> SimilarNames(const std::string& word, DeviceAncestries& ancestries,

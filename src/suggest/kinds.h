@@ -20,6 +20,7 @@ struct KindTraits {
   bool changes_id = false;             ///< a device has each of the IDs in turn
   std::string_view driver = "";        ///< of the nearest parent with one, a pattern with braces
   std::string_view also = "";          ///< a node that its users need in addition
+  std::string_view shares = "";        ///< a resource that can have the same card
   bool is_numbered = false;            ///< ports of one card, which only their numbers distinguish
   bool is_generic = false;             ///< made for a device that the table does not have
 };

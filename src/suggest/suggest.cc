@@ -35,8 +35,7 @@ std::string WholeOf(const DeviceKind& kind, const DeviceAncestry& device, const 
     if (group) return *group;
   }
   if (!kind.traits.is_whole) return device.self().path;
-  if (const SysfsDevice* usb = device.UsbDevice()) return usb->path;
-  if (const SysfsDevice* pci = device.PciDevice()) return pci->path;
+  if (const SysfsDevice* card = device.Card()) return card->path;
   return device.devices.size() > 1 ? device.devices[1].get().path : device.self().path;
 }
 
@@ -147,13 +146,6 @@ class Suggester {
     gpu.parts.erase(cards, gpu.parts.end());
   }
 
-  /// Returns the node of the IOMMU group of functions on VFIO; "" for other devices.
-  std::string GroupNodeOf(const HostDevice& device) const {
-    if (device.kind->resource != "vfio" || device.kind->traits.is_generic) return "";
-    const auto group = sysfs_.Attribute(device.parts.front().self().path, "iommu_group");
-    return group ? "/dev/vfio/" + *group : "";
-  }
-
   /// Returns the resource that serves a node, or a device without one by its path; "" if none does.
   std::string ServedBy(const std::string& path, const std::optional<DeviceNumber>& number) const {
     NodeKey key{0, path};
@@ -180,7 +172,8 @@ class Suggester {
       const std::string resource = ServedBy(devices_[i]);
       if (!request_.lists_served && !resource.empty()) {
         ++result_.served[resource];
-      } else if (IsVirtualMedium(kind, part, sysfs_)) {
+      } else if (IsVirtualMedium(kind, part, sysfs_) ||
+                 (kind.resource == "gpu" && !NvidiaNodeOf(part, sysfs_).empty())) {
         continue;
       } else if (kind.resource == "disk" && !uses_.RiskOf(part.self()).empty()) {
         ++result_.used_disks;
@@ -229,7 +222,9 @@ class Suggester {
     if (self.subsystem == "net") {
       made.entry.notes = {"A pod needs hostNetwork: true to use it; INTERFACES has its name."};
     }
-    if (const std::string group = GroupNodeOf(device); !group.empty()) made.devices = {group};
+    if (kind.resource == "vfio" && !kind.traits.is_generic) {
+      made.devices = {"/dev/vfio/" + WholeOf(kind, device.parts.front(), sysfs_)};
+    }
     for (const DeviceAncestry& part : device.parts) {
       if (made.devices.size() == kMaxListed) break;
       made.devices.push_back(part.self().node.empty() ? part.self().name : part.self().node);
@@ -237,6 +232,13 @@ class Suggester {
     NewMatch& match = made.entry.matches.front();
     made.served_by = ServedBy(device);
     made.danger = DangerOfDevice(device);
+    if (std::ranges::any_of(devices_, [&](const HostDevice& other) {
+          return other.kind->resource == kind.traits.shares &&
+                 other.parts.front().Card() == device.parts.front().Card();
+        })) {
+      match.notes.push_back(Format(
+          "The resource {} can have the same card, so two pods can get it.", kind.traits.shares));
+    }
     if (!device.console.empty()) {
       NewMatch whole = match;
       whole.alternatives.clear();
@@ -338,12 +340,6 @@ class Suggester {
       return !node.empty() && Glob::Compile(one.paths).value().Matches(node) &&
              (one.regex.empty() || named.syspaths.empty());
     });
-    const auto group = std::ranges::find_if(
-        devices_, [&](const HostDevice& one) { return !node.empty() && node == GroupNodeOf(one); });
-    if (group != devices_.end()) {
-      asked_.insert(static_cast<std::size_t>(group - devices_.begin()));
-      return;
-    }
     const bool is_by_name = kind != NodeKinds().end() || named.syspaths.empty();
     if (is_by_name && !node.empty() && !asked_nodes_.insert(node).second) return;
     if (kind != NodeKinds().end()) {

@@ -340,6 +340,55 @@ TEST_F(SuggestionsTest, CardsWithoutSysfsAreMatchedByNumber) {
               HasSubstr(R"x(regex = "/dev/nvidia(?P<gpu>1)")x"));
 }
 
+TEST_F(SuggestionsTest, NvidiaCardIsThereOnceWithTheNodesOfItsDriver) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
+  const std::string card = "/sys/devices/pci0000:00/0000:01:00.0";
+  sysfs_.Device(card, {.subsystem = "pci",
+                       .driver = "nvidia",
+                       .attributes = {{"vendor", "0x10de"}, {"device", "0x2484"}}});
+  sysfs_.Device(card + "/drm/renderD128",
+                {.subsystem = "drm", .number = "226:128", .node = "dri/renderD128"});
+  for (unsigned minor : {0, 1}) {
+    tree_.CharDevice("/dev/nvidia" + std::to_string(minor), 195, minor);
+  }
+  tree_.File("/proc/driver/nvidia/gpus/0000:01:00.0/information",
+             "Model: \t NVIDIA\nDevice Minor: \t 1\nGPU Excluded:\t No\n");
+  EXPECT_THAT(Suggested(), AllOf(HasSubstr("example.com/nvidia"), Not(HasSubstr("/gpu\""))));
+  EXPECT_THAT(Suggested({"10de:2484"}),
+              AllOf(HasSubstr("(/dev/nvidia1)"), HasSubstr("/dev/nvidiactl")));
+  EXPECT_THAT(Suggested({"dri/renderD128"}), HasSubstr("(/dev/dri/renderD128)"));
+}
+
+TEST_F(SuggestionsTest, DriversDecideWhatADrmDeviceIs) {
+  sysfs_.Device("/sys/devices/platform", {});
+  const std::string fpga = "/sys/devices/pci0000:00/0000:86:00.1";
+  sysfs_.Device(fpga, {.subsystem = "pci", .driver = "xocl"});
+  sysfs_.Device(fpga + "/drm/renderD128",
+                {.subsystem = "drm", .number = "226:128", .node = "dri/renderD128"});
+  sysfs_.Device(fpga + "/xrt_user/xfpga", {.subsystem = "xrt_user", .number = "235:0"});
+  const std::string display = "/sys/devices/platform/display-subsystem";
+  sysfs_.Device(display, {.subsystem = "platform", .driver = "rockchip-drm"});
+  sysfs_.Device(display + "/drm/card0",
+                {.subsystem = "drm", .number = "226:0", .node = "dri/card0"});
+  sysfs_.Device("/sys/devices/platform/fb000000.gpu", {.subsystem = "platform", .driver = "mali"});
+  sysfs_.Device("/sys/devices/platform/fb000000.gpu/misc/mali0",
+                {.subsystem = "misc", .number = "10:121"});
+  EXPECT_THAT(Suggested(),
+              AllOf(HasSubstr("FPGA (/dev/dri/renderD128, /dev/xfpga)"),
+                    HasSubstr("display (/dev/dri/card0)"), HasSubstr("GPU (/dev/mali0)")));
+}
+
+TEST_F(SuggestionsTest, CardOfTwoResourcesHasAComment) {
+  Routes("eth9");
+  Nic("0000:00:03.0", "eth0", 2);
+  Nic("0000:00:04.0", "eth1", 3);
+  sysfs_.Device("/sys/devices/pci0000:00/0000:00:03.0/infiniband_verbs/uverbs0",
+                {.subsystem = "infiniband_verbs", .number = "231:192"});
+  EXPECT_THAT(Suggested(), HasSubstr("The resource nic can have the same card"));
+  tree_.Remove("/sys/devices/pci0000:00/0000:00:03.0/net");
+  EXPECT_THAT(Suggested(), Not(HasSubstr("same card")));
+}
+
 TEST_F(SuggestionsTest, ServedDevicesAreLeftOutOrComments) {
   Routes("eth1");
   Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
