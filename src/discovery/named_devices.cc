@@ -23,6 +23,24 @@ bool IsId(std::string_view word) {
   return std::ranges::count_if(word, [](char c) { return IsLowerHex(ToLower(c)); }) == 2 * kColon;
 }
 
+/// Returns the path of a link that udev made in a directory such as /dev/serial/by-id, or "".
+std::string UdevLink(const std::string& name, const HostRoot& host) {
+  const auto is_any = [](const std::string&) { return true; };
+  const auto is_by = [](const std::string& entry) { return entry.starts_with("by-"); };
+  const auto kinds = host.List("/dev", is_any);
+  if (!kinds || name.size() < 3) return "";
+  for (const HostEntry& kind : *kinds) {
+    if (kind.type != FileType::kDirectory) continue;
+    const auto directories = host.List("/dev/" + kind.name, is_by);
+    if (!directories) continue;
+    for (const HostEntry& directory : *directories) {
+      const std::string path = Format("/dev/{}/{}/{}", kind.name, directory.name, name);
+      if (host.Resolve(path)) return path;
+    }
+  }
+  return "";
+}
+
 /// Names the functions on VFIO of an IOMMU group instead of its node.
 void AddFunctions(const std::string& node, DeviceAncestries& ancestries, const Sysfs& sysfs,
                   WordTarget& named) {
@@ -76,6 +94,9 @@ WordTarget FindNamed(const std::string& word, const std::string& directory,
     }
   }
   if (is_path) return named;
+  if (const std::string link = UdevLink(word, sysfs.host()); !link.empty()) {
+    return FindNamed(link, directory, ancestries, sysfs);
+  }
   const std::string id = ToLower(word), with_domain = "0000:" + id;
   for (const std::string& path : sysfs.Devices(IsId(word) ? IsOnIdBus : IsAny).paths) {
     const std::string_view name = BaseName(path);
@@ -128,6 +149,11 @@ std::vector<std::string> SimilarNames(const std::string& word, DeviceAncestries&
   }
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
+  // A short PCI address is one of another domain.
+  for (const std::string& name : names) {
+    const bool is_end = !word.empty() && name.ends_with(":" + ToLower(word));
+    if (is_end && similar.size() < kMaxSimilar) similar.push_back(name);
+  }
   while (similar.size() < kMaxSimilar) {
     const std::vector<std::string_view> candidates(names.begin(), names.end());
     const std::string nearest(Nearest(word, candidates));

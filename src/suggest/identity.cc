@@ -82,8 +82,9 @@ std::string PropertyOf(const HostDevice& device, std::string_view name) {
   return value;
 }
 
-/// Returns what a device calls itself, and its nodes.
-std::string Description(const HostDevice& device, const Sysfs& sysfs) {
+}  // namespace
+
+std::string DescriptionOf(const HostDevice& device, const Sysfs& sysfs) {
   constexpr std::size_t kMaxNames = 8, kMaxText = 100;  // nodes, and bytes of a text
   const DeviceAncestry& part = device.parts.front();
   std::string text;
@@ -118,6 +119,8 @@ std::string Description(const HostDevice& device, const Sysfs& sysfs) {
   return Format("{}{} ({}{})", device.kind->what, text, names, more);
 }
 
+namespace {
+
 class Identifier {
  public:
   Identifier(const std::vector<HostDevice>& devices, bool is_shortest, DeviceAncestries& ancestries,
@@ -139,7 +142,7 @@ class Identifier {
   std::optional<Identity> IdentityOf(std::size_t device) {
     std::vector<MatchCandidate> candidates = candidates_[device];
     if (candidates.empty()) return std::nullopt;
-    const std::string description = Description(devices_[device], sysfs_);
+    const std::string description = DescriptionOf(devices_[device], sysfs_);
     auto chosen = std::ranges::find_if(
         candidates, [&](const MatchCandidate& one) { return IsUnique(device, one); });
     const bool is_alone = chosen != candidates.end();

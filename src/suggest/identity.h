@@ -18,6 +18,9 @@ struct HostDevice {
   std::vector<DeviceAncestry> console = {};  ///< card nodes of a GPU, which a match leaves out
 };
 
+/// Returns what a device is and calls itself, and its nodes. May block.
+std::string DescriptionOf(const HostDevice& device, const Sysfs& sysfs);
+
 /// A match for a device.
 struct Identity {
   NewMatch match;   ///< with a note that describes the device

@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::string_view kDomain = "example.com/";
 constexpr std::size_t kMaxListed = 100;  ///< matches of a resource, nodes of a device
+constexpr std::size_t kMaxSimilar = 5;   ///< names
 constexpr int kSharedReplicas = 20;
 
 /// Returns a text that only the parts of one device of a kind have in common: the directory in
@@ -359,7 +360,21 @@ class Suggester {
       AddByName(std::move(made), {node});
     }
     if (why_none.empty()) return;
-    result_.unknown.push_back({word, why_none, SimilarNames(word, ancestries_, sysfs_)});
+    result_.unknown.push_back({word, why_none, SimilarTo(word)});
+  }
+
+  /// Returns the names of devices whose kind or product has the word, or else of similar ones.
+  std::vector<std::string> SimilarTo(const std::string& word) {
+    std::vector<std::string> similar;
+    for (const HostDevice& device : devices_) {
+      const SysfsDevice& self = device.parts.front().self();
+      const std::string text =
+          Format("{} {}", device.kind->resource, DescriptionOf(device, sysfs_));
+      const bool has_word = word.size() > 2 && ToLower(text).find(ToLower(word)) != text.npos;
+      if (!has_word || similar.size() == kMaxSimilar) continue;
+      similar.push_back(self.node.empty() ? self.name : self.node);
+    }
+    return similar.empty() ? SimilarNames(word, ancestries_, sysfs_) : similar;
   }
 
   /// Asks for the devices that a device of sysfs is a part of, or that have parts below it. Returns

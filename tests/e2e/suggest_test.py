@@ -271,8 +271,8 @@ class Suggest(golden.OnAnotherHost):
     def test_values_of_the_chart_contain_the_file(self):
         root, _ = self.host(HERE / "suggest/robot.toml")
         values = run("suggest", "--host-root", root, "-o", "helm").stdout
-        head, _, rest = values.partition("\n")
-        self.assertEqual(head, "config: |")
+        head, config, rest = values.partition("config: |\n")
+        self.assertEqual((head, config), ("# Values for the Helm chart of Patchbay.\n", "config: |\n"))
         self.assertEqual(re.sub(r"(?m)^  ", "", rest), self.suggest(root))
 
     def test_host_without_sys_or_udev_database_has_a_comment(self):

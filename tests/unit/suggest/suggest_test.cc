@@ -430,13 +430,27 @@ TEST_F(SuggestionsTest, WordThatNamesNoDeviceHasSimilarOnes) {
   EXPECT_EQ(suggestions.unknown[2].why, "it is a directory");
 }
 
+TEST_F(SuggestionsTest, KindsProductsAndShortAddressesAreSimilar) {
+  Tty(Usb("1-1", "10c4:ea60", "", {{"product", "CP2102 Bridge"}}), 0);
+  sysfs_.Device("/sys/devices/pci0003:30/0003:31:00.0", {.subsystem = "pci"});
+  const Suggestions suggestions = Suggest(
+      HostRoot(tree_.path()), {.devices = {"cp2102", "serial", "31:00.0", "gpu", "a\x1b[2J"}});
+  ASSERT_EQ(suggestions.unknown.size(), 5u);
+  EXPECT_EQ(suggestions.unknown[0].similar, std::vector<std::string>{"/dev/ttyUSB0"});
+  EXPECT_EQ(suggestions.unknown[1].similar, std::vector<std::string>{"/dev/ttyUSB0"});
+  EXPECT_EQ(suggestions.unknown[2].similar.at(0), "0003:31:00.0");
+  EXPECT_THAT(suggestions.unknown[3].similar, IsEmpty());
+}
+
 TEST_F(SuggestionsTest, RelativePathsAndPathsInSysfsNameDevices) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
   Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
   tree_.Link("/dev/serial/by-id/ftdi", "../../ttyUSB0");
   const std::string suggested = Suggested({"/dev/ttyUSB0"});
-  for (const char* word : {"by-id/ftdi", "../../dev/ttyUSB0", "serial/by-id/ftdi", "0403:6001",
-                           "/sys/class/tty/ttyUSB0", "/sys/bus/usb/devices/1-1"}) {
+  tree_.CharDevice("/dev/bus/usb/001/007", 189, 1);
+  for (const char* word :
+       {"ftdi", "001/007", "by-id/ftdi", "../../dev/ttyUSB0", "serial/by-id/ftdi", "0403:6001",
+        "/sys/class/tty/ttyUSB0", "/sys/bus/usb/devices/1-1"}) {
     const SuggestRequest request{.devices = {word}, .directory = "/dev/serial"};
     EXPECT_EQ(SuggestionsToml(Suggest(HostRoot(tree_.path()), request)), suggested) << word;
   }
