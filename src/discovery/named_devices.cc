@@ -7,6 +7,7 @@
 #include "base/diagnostics.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "discovery/device_notes.h"
 
 namespace patchbay {
 namespace {
@@ -86,6 +87,12 @@ WordTarget FindNamed(const std::string& word, const std::string& directory,
     const auto file = sysfs.host().Resolve(path);
     if (file && IsFound(*file, ancestries, sysfs, named)) {
       named.why_none = "";
+      const std::size_t requests =
+          path == file->path ? 0 : RequestsOfLink(path, sysfs.host()).size();
+      if (requests > 1) {
+        named.note =
+            Format("{} devices request the link {}; now {} has it.", requests, path, file->path);
+      }
       if (path == raw) named.node = "";  // the device, not its raw node
       return named;
     }

@@ -11,7 +11,8 @@ namespace patchbay {
 struct WordTarget {
   std::string node;                        ///< the host path of the device node that it names
   std::vector<std::string> syspaths = {};  ///< of that node, or of devices with parts below them
-  std::string why_none = {};               ///< "it does not exist"; "" if it names a device
+  std::string note = {};      ///< that several devices request the link that the word is, or ""
+  std::string why_none = {};  ///< "it does not exist"; "" if it names a device
 };
 
 /// Returns what a word names: a device node or a link to one, as a host path, relative to

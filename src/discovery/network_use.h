@@ -20,7 +20,7 @@ class NetworkUse {
  private:
   HostRoot host_;
   bool is_known_ = false;
-  /// Whether a default route uses an interface with routes.
+  /// The interfaces with routes, and whether a default route is one of them.
   std::map<std::string, bool, std::less<>> has_default_;
 };
 

@@ -20,7 +20,8 @@ constexpr KindTraits kCodec{
     .is_whole = true,
     .driver =
         "{bcm2835-codec*,cedrus*,coda*,hantro*,imx-vpu*,meson-*,mtk-vcodec*,rkvdec*,"
-        "rockchip-rga,s5p-mfc,venus*,wave5*}"};
+        "rockchip-rga,rpivid,s5p-mfc,venus*,wave5*}"};
+constexpr KindTraits kIsp{.is_whole = true, .driver = "{bcm2835-isp,pispbe,rkisp*}"};
 constexpr KindTraits kRadio{
     .ids =
         "{0403:601f,0456:b673,0bda:2832,0bda:2838,1d50:604b,1d50:6089,1d50:60a1,1d50:6108,"
@@ -33,6 +34,7 @@ constexpr DeviceKind kKinds[] = {
     {"uart", "serial port", "tty", "tty{S,AMA,mxc,PS,THS,SC,LP,O,MXUPCI}[0-9]*", kPort},
     {"uart", "serial port", "tty", "ttyMI[0-9]*", {.is_numbered = true}},
     {"video-codec", "video codec", "video4linux", "video[0-9]*", kCodec},
+    {"isp", "image processor", "video4linux", "*", kIsp},
     {"camera", "camera or other video source", "video4linux", "*", kWhole},
     {"sound", "sound card", "sound", "*C[0-9]*", kWhole},
     {"npu", "NPU", "{accel,drm}", "{accel,card,renderD}[0-9]*", kNpu},
@@ -222,8 +224,10 @@ const SysfsDevice* ReachedFrom(const DeviceAncestry& part) {
 }
 
 bool IsVirtualMedium(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs) {
-  const bool is_usb_disk = kind.resource == "disk" && device.UsbDevice() != nullptr;
-  if (kind.resource != "optical" && !is_usb_disk) return false;
+  static const auto kinds = Compiled("{disk,hid,input,nic}");
+  const bool is_usb = device.UsbDevice() != nullptr;
+  const bool can_be = is_usb && MatchesAny(kinds, std::string(kind.resource));
+  if (kind.resource != "optical" && !can_be) return false;
   static const auto makers = Compiled("{*[Vv]irtual*,*VIRTUAL*,AMI*,American Megatrends*,iDRAC*}");
   return std::ranges::any_of(
       std::array{"vendor", "model", "manufacturer", "product"},

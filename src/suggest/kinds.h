@@ -52,7 +52,7 @@ std::string_view DangerOf(const DeviceAncestry& part, const Sysfs& sysfs);
 /// device of a raw node; null for most nodes.
 const SysfsDevice* ReachedFrom(const DeviceAncestry& part);
 
-/// Returns whether a device is for the virtual media of a BMC or hypervisor, which are temporary.
+/// Returns whether a BMC or hypervisor emulates the device: its keyboard, network or media.
 bool IsVirtualMedium(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs);
 
 /// Nodes that are found by name: those that containers can share, and cards that are not in sysfs,

@@ -10,6 +10,22 @@
 
 namespace patchbay {
 
+namespace {
+
+/// Returns what the devices are that can replace a device; "" if there are none.
+std::string ProductOf(const Suggestion& one) {
+  const NewMatch& match = one.entry.matches.front();
+  const std::string& text = match.notes.front();
+  const bool is_port = std::ranges::any_of(match.udev.attributes, [](const auto& attribute) {
+    return attribute.first == "bInterfaceNumber";
+  });
+  const bool is_alone = is_port || one.identity.starts_with("by its place") ||
+                        one.identity.starts_with("by its name");
+  return is_alone ? "" : text.substr(0, text.rfind(" ("));
+}
+
+}  // namespace
+
 std::string SuggestionsToml(const Suggestions& suggestions) {
   if (suggestions.list.empty() && suggestions.served.empty()) return "";
   NewFile file{.notes = suggestions.notes};
@@ -18,10 +34,19 @@ std::string SuggestionsToml(const Suggestions& suggestions) {
     file.notes.push_back(Format("already served by {}: {} device{}", resource, count, plural));
   }
   bool is_all_comment = true;
+  std::map<std::string, std::string> products;  // of resources
   for (const Suggestion& one : suggestions.list) {
     is_all_comment = is_all_comment && one.entry.matches.front().is_comment;
     const auto same = std::ranges::find(file.resources, one.entry.name, &NewResource::name);
+    const bool is_comment = one.entry.matches.front().is_comment;
+    const bool is_second =
+        !is_comment && !products.try_emplace(one.entry.name, ProductOf(one)).second;
     if (same != file.resources.end()) {
+      const std::string& product = products[one.entry.name];
+      if (is_second && (product.empty() || product != ProductOf(one))) {
+        AddOnce("Pods get any of these devices; give each its own resource to choose.",
+                same->notes);
+      }
       same->matches.push_back(one.entry.matches.front());
       continue;
     }

@@ -127,6 +127,7 @@ class Suggester {
       whole.parts.push_back(*device);
     }
     for (auto& [key, device] : found) {
+      if (device.kind->resource == "camera" && !CanCapture(device)) continue;
       if (device.kind->resource == "gpu") SplitConsole(device);
       Add(std::move(device));
     }
@@ -136,6 +137,17 @@ class Suggester {
           "There is no udev database, so serial numbers of disks and places of devices are not "
           "known: mount the host's /run/udev.");
     }
+  }
+
+  /// Returns whether a device can have video; sub-devices of a pipeline, such as a sensor, do not.
+  static bool CanCapture(const HostDevice& device) {
+    return std::ranges::any_of(device.parts, [](const DeviceAncestry& part) {
+      const SysfsDevice& self = part.self();
+      const auto found = self.properties.find("ID_V4L_CAPABILITIES");
+      const bool is_known = found != self.properties.end();
+      return !self.name.starts_with("v4l-") &&
+             (!is_known || found->second.find(":capture:") != std::string::npos);
+    });
   }
 
   /// Separates the card nodes of a GPU, of which only these are the console, from its render nodes.
@@ -331,6 +343,7 @@ class Suggester {
   void Ask(const std::string& word) {
     const WordTarget named = FindNamed(word, request_.directory, ancestries_, sysfs_);
     std::string why_none = named.why_none;
+    if (!named.note.empty()) result_.notes.push_back(named.note);
     // A path in /sys, or another node, names the device of the node that the kernel has for it.
     std::string node = named.node;
     if (named.syspaths.size() == 1) {

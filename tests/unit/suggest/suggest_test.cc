@@ -265,6 +265,65 @@ TEST_F(SuggestionsTest, DisksOfAnArrayAreLeftOut) {
   EXPECT_THAT(Suggested({"sda"}), HasSubstr("it has a part of an array or a volume"));
 }
 
+TEST_F(SuggestionsTest, DevicesThatCannotReplaceEachOtherHaveAComment) {
+  const auto pool = HasSubstr("# Pods get any of these devices; give each its own resource");
+  Tty(Usb("1-1", "0403:6001", "", {{"product", "FT232R"}}), 0);
+  Tty(Usb("1-2", "0403:6001", "", {{"product", "FT232R"}}), 1);
+  EXPECT_THAT(Suggested(), Not(pool));
+  Tty(Usb("1-3", "10c4:ea60", "", {{"product", "CP2102"}}), 2);
+  EXPECT_THAT(Suggested(), pool);
+  EXPECT_THAT(Suggested({"1-3"}), Not(pool));
+  tree_.Remove("/sys/devices/pci0000:00/0000:00:14.0/usb1/1-3");
+  sysfs_.Device("/sys/devices/platform", {});
+  for (const std::string number : {"0", "1"}) {
+    sysfs_.Device("/sys/devices/platform/gpio" + number + "/gpiochip" + number,
+                  {.subsystem = "gpio", .number = "254:" + number});
+  }
+  EXPECT_THAT(Suggested(), pool);
+}
+
+TEST_F(SuggestionsTest, OnlyDevicesThatCaptureAreCameras) {
+  sysfs_.Device("/sys/devices/platform", {});
+  for (const auto& [name, driver, capabilities] :
+       {std::tuple("video0", "unicam", ":capture:"), std::tuple("video1", "other", ":"),
+        std::tuple("v4l-subdev0", "ov5647", ""), std::tuple("video2", "bcm2835-isp", ":capture:"),
+        std::tuple("video3", "rpivid", ":"), std::tuple("video4", "new", "")}) {
+    const std::string above = std::string("/sys/devices/platform/") + driver;
+    test::FakeDevice::Pairs udev;
+    if (*capabilities != '\0') udev.emplace_back("ID_V4L_CAPABILITIES", capabilities);
+    sysfs_.Device(above, {.subsystem = "platform", .driver = driver});
+    sysfs_.Device(
+        above + "/video4linux/" + name,
+        {.subsystem = "video4linux", .number = "81:" + std::to_string(++devices_), .udev = udev});
+  }
+  EXPECT_THAT(Suggested(),
+              AllOf(HasSubstr("source (/dev/video0)"), Not(HasSubstr("/dev/video1")),
+                    Not(HasSubstr("subdev")), HasSubstr("processor (/dev/video2)"),
+                    HasSubstr("codec (/dev/video3)"), HasSubstr("source (/dev/video4)")));
+}
+
+TEST_F(SuggestionsTest, NetworkAndKeyboardOfABmcAreLeftOut) {
+  Routes("eth9");
+  sysfs_.Device(Usb("1-1", "046b:ffb0", "", {{"product", "Virtual Ethernet."}}) + "/net/usb0",
+                {.subsystem = "net", .ifindex = "2", .attributes = {{"type", "1"}}});
+  EXPECT_THAT(Suggested(), IsEmpty());
+  Tty(Usb("1-2", "0483:5740", "", {{"product", "STM32 Virtual ComPort"}}), 0);
+  EXPECT_THAT(Suggested(), HasSubstr("ttyUSB0"));
+}
+
+TEST_F(SuggestionsTest, LinkThatSeveralDevicesRequestHasANote) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
+  Tty(Usb("1-1", "10c4:ea60", "0001"), 0);
+  tree_.Link("/dev/serial/by-id/silabs", "../../ttyUSB0");
+  EXPECT_THAT(Suggested({"silabs"}), Not(HasSubstr("request the link")));
+  for (const std::string number : {"c188:0", "c188:1"}) {
+    tree_.File("/run/udev/links/serial\\x2fby-id\\x2fsilabs/" + number);
+  }
+  EXPECT_THAT(
+      Suggested({"silabs"}),
+      HasSubstr("# 2 devices request the link /dev/serial/by-id/silabs; now /dev/ttyUSB0 has it."));
+}
+
 TEST_F(SuggestionsTest, VirtualMediaAreLeftOut) {
   const std::string drive = Usb("1-1", "046b:ff20", "AAAABBBB", {{"product", "Virtual Cdrom"}}) +
                             "/host7/target7:0:0/7:0:0:0";
