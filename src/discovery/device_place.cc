@@ -66,7 +66,8 @@ std::string NameWithoutNumbers(std::string_view name) {
       name.remove_prefix(1);
       continue;
     }
-    pattern += '*';
+    // Longer numbers are those of a chip.
+    pattern += end > 3 ? name.substr(0, end) : "*";
     name.remove_prefix(end);
     // The last number in the name of a HID device, 0003:0627:0001.0002, counts devices.
     const bool is_hid = end == 4 && std::ranges::count(name, ':') == 2;

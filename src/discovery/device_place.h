@@ -19,8 +19,9 @@ struct SysfsPlace {
 /// Returns the place of the device or, with `is_whole`, of all below its parent. Pure.
 SysfsPlace PlaceOf(const DeviceAncestry& device, bool is_whole);
 
-/// Returns a pattern for the name of a device without these numbers: "ttyS*" for ttyS0. What
-/// follows the number of a bus stays: "spi*.1" for spi0.1, "*-0050" for 1-0050. Pure.
+/// Returns a pattern for the name of a device without these numbers, which have up to three digits:
+/// "ttyS*" for ttyS0. What follows the number of a bus stays: "spi*.1" for spi0.1, "*-0050" for
+/// 1-0050. Pure.
 std::string NameWithoutNumbers(std::string_view name);
 
 /// Returns a text for the pattern of a place, which no other pattern has on a real host. Pure.

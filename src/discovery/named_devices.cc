@@ -80,8 +80,8 @@ WordTarget FindNamed(const std::string& word, const std::string& directory,
   named.why_none = "it does not exist";
   const bool is_path = word.find('/') != std::string::npos;
   std::vector<std::string> paths = {FollowLink("/dev", word)};
-  const std::string raw = FollowLink("/dev/bus/usb", word);
-  if (is_path) paths.push_back(raw);
+  const std::string raw = word.starts_with('/') ? "" : FollowLink("/dev/bus/usb", word);
+  if (is_path && !raw.empty()) paths.push_back(raw);
   if (is_path) paths.insert(paths.begin(), FollowLink(directory, word));
   for (const std::string& path : paths) {
     const auto file = sysfs.host().Resolve(path);
@@ -142,6 +142,13 @@ std::vector<std::string> SimilarNames(const std::string& word, DeviceAncestries&
   constexpr std::size_t kMaxWord = 64;  // longer ones are no names; the time is quadratic
   std::vector<std::string> names, similar;
   if (word.size() > kMaxWord) return similar;
+  if (word.starts_with("/dev/")) {  // a directory, such as /dev/serial/by-id
+    const auto entries = sysfs.host().List(word, IsAny);
+    for (const HostEntry& entry : entries ? *entries : std::vector<HostEntry>()) {
+      if (similar.size() < kMaxSimilar) similar.push_back(Format("{}/{}", word, entry.name));
+    }
+    if (!similar.empty()) return similar;
+  }
   for (const std::string& path : sysfs.Devices(IsId(word) ? IsOnIdBus : IsAny).paths) {
     const auto device = ancestries.Of(path);
     if (!device) continue;

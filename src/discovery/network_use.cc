@@ -46,7 +46,10 @@ std::string_view NetworkUse::RiskOf(const SysfsDevice& interface) const {
     return name.starts_with("upper_") || name.starts_with("lower_") || name == "master" ||
            name == "brport";
   };
-  if (!is_known_) return "the host may need it, because its routes are not visible";
+  const std::string type = host_.ReadFile(interface.path + "/type", 16).value_or("");
+  if (type == "772\n") return "it is the loopback interface of the host";
+  if (!is_known_ && type != "280\n")
+    return "the host may need it, because its routes are not visible";
   const auto routed = has_default_.find(interface.name);
   if (routed != has_default_.end()) {
     return routed->second ? "the default route of the host uses it"

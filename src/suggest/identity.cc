@@ -110,6 +110,9 @@ std::string DescriptionOf(const HostDevice& device, const Sysfs& sysfs) {
   }
   if (text.empty()) add(PropertyOf(device, "ID_MODEL"));
   if (text.empty()) add(attribute(part.self(), "name"));
+  if (text.empty() && part.self().subsystem == "input" && part.devices.size() > 1) {
+    add(attribute(part.devices[1], "name"));
+  }
   std::string names;
   for (std::size_t i = 0; i < std::min(device.parts.size(), kMaxNames); ++i) {
     const SysfsDevice& self = device.parts[i].self();
@@ -159,9 +162,7 @@ class Identifier {
         const bool is_place = one->key.starts_with("ID_PATH ") && !IsBlock(devices_[device]);
         if (one == chosen || one->by == By::kPlace || is_place) continue;
         if (!is_type && !IsUnique(device, *one)) continue;
-        // Uncommented twice, it would find the same devices.
-        if (is_type && !types_.insert(KeyIn(device, one->key)).second) continue;
-        one->match.notes = {is_type ? "Or all of its type." : Format("Or {}.", one->why)};
+        one->match.notes = {is_type ? std::string(kAllOfType) : Format("Or {}.", one->why)};
         match.alternatives.push_back(one->match);
       }
       return Identity{std::move(match), std::move(chosen->why)};
@@ -231,7 +232,9 @@ class Identifier {
     const SysfsPaths usb = sysfs_.Devices([](std::string_view name) { return name == "usb"; });
     for (const std::string& path : usb.paths) {
       const auto device = ancestries_.Of(path);
-      if (device && IsUsbDevice(device->self())) ++serials_[IdAndSerial(device->self())];
+      if (!device || !IsUsbDevice(device->self())) continue;
+      const auto [id, serial] = IdAndSerial(device->self());
+      if (++serials_[{id, serial}] > 1 && !serial.empty()) ambiguous_.insert(id);
     }
   }
 
@@ -312,7 +315,10 @@ class Identifier {
     } else if (const SysfsDevice* pci = part.PciDevice()) {
       NewMatch match = base;
       if (IdOf(*pci) != kAnyId) match.pci = IdOf(*pci);
-      if (!match.pci.empty()) AddType(match, match.pci, found);
+      // The functions of an IOMMU group have one node.
+      if (!match.pci.empty() && (traits.is_whole || device.parts.size() == 1)) {
+        AddType(match, match.pci, found);
+      }
       match.pci_address = EscapedForGlob(pci->name);
       found.push_back(
           {std::move(match), "pci " + pci->name, "by its PCI address", "{pci_address}"});
@@ -397,10 +403,7 @@ class Identifier {
     const auto [usb_id, serial] = IdAndSerial(usb);
     match.usb = {traits.changes_id ? std::string(traits.ids) : usb_id};
     // Devices with equal serial numbers would have the same ID.
-    const bool is_ambiguous = std::ranges::any_of(serials_, [&, id = usb_id](const auto& one) {
-      return one.first.first == id && !one.first.second.empty() && one.second > 1;
-    });
-    if (is_ambiguous) match.id = "{usb_port}";
+    if (ambiguous_.contains(usb_id)) match.id = "{usb_port}";
     AddType(match, match.usb.front(), found);
     match.id = "";
     std::string_view why_not;
@@ -439,14 +442,14 @@ class Identifier {
       return false;
     }
     const DeviceAncestry& part = devices_[device].parts.front();
+    const std::string value =
+        is_numbered ? part.self().name : NearestAttribute(part, known->second, sysfs_);
     if (is_numbered) {
       match.paths = {EscapedForGlob(part.self().node)};
-      match.id = Format("{}-{}", candidate.id, EscapedForTemplate(part.self().name));
       candidate.why += " and its number, which stays while the same cards are in the same slots";
-      return true;
+    } else {
+      match.udev.attributes.emplace_back(known->second, EscapedForGlob(value));
     }
-    const std::string value = NearestAttribute(part, known->second, sysfs_);
-    match.udev.attributes.emplace_back(known->second, EscapedForGlob(value));
     match.id = Format("{}-{}", candidate.id, EscapedForTemplate(value));
     return true;
   }
@@ -485,12 +488,12 @@ class Identifier {
   DeviceAncestries& ancestries_;
   const Sysfs& sysfs_;
   std::map<TextPair, int> serials_;  ///< how many USB devices have an ID and serial number
+  std::set<std::string> ambiguous_;  ///< IDs of devices with equal serial numbers
   std::vector<std::string> groups_;  ///< what all candidates of a device compare
   std::vector<std::vector<MatchCandidate>> candidates_;  ///< of each device; never empty
   DevicesAtPlaces places_;
   std::map<TextPair, std::vector<std::size_t>> with_key_;  ///< devices, by subsystem and key
   std::map<TextPair, std::string_view> attributes_;  ///< that distinguish these devices, or ""
-  std::set<TextPair> types_;                         ///< that are an alternative of a device
 };
 
 }  // namespace

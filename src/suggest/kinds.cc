@@ -26,6 +26,11 @@ constexpr KindTraits kRadio{
     .ids =
         "{0403:601f,0456:b673,0bda:2832,0bda:2838,1d50:604b,1d50:6089,1d50:60a1,1d50:6108,"
         "2500:0002,2500:0020,2500:0022,2cf0:5246,2cf0:5250}"};
+constexpr KindTraits kRdma{
+    .also = "/dev/infiniband/rdma_cm",
+    .note = "The resource nic can have the same card, so two pods can get it."};
+constexpr KindTraits kNic{.attribute = "type", .value = "1", .note = kHostNetwork};
+constexpr KindTraits kCan{.attribute = "type", .value = "280", .note = kHostNetwork};
 constexpr KindTraits kVfio{.driver = "{*_vfio_pci,vfio-pci}", .also = "/dev/vfio/vfio"};
 
 /// The first kind that recognizes a device applies. Containers do not use those without a resource.
@@ -47,16 +52,16 @@ constexpr DeviceKind kKinds[] = {
     {"coral", "Coral accelerator", "usb", "*", kCoralUsb},
     {"sdr", "software-defined radio", "usb", "*", kRadio},
     {"dvb", "DVB adapter", "dvb", "*", kWhole},
-    {"cec", "HDMI-CEC adapter", "cec", "cec[0-9]*", {.shares = "serial"}},
+    {"cec",
+     "HDMI-CEC adapter",
+     "cec",
+     "cec[0-9]*",
+     {.note = "The resource serial can have the same adapter, so two pods can get it."}},
     {"fpga", "FPGA", "{fpga,qdma,xdma,xrt_user}", "*", kWhole},
     {"fpga", "FPGA", "platform", "dfl-{fme,port}.[0-9]*", kWhole},
-    {"rdma",
-     "RDMA device",
-     "infiniband_verbs",
-     "uverbs[0-9]*",
-     {.also = "/dev/infiniband/rdma_cm", .shares = "nic"}},
-    {"nic", "network interface", "net", "*", {.attribute = "type", .value = "1"}},
-    {"can", "CAN interface", "net", "*", {.attribute = "type", .value = "280"}},
+    {"rdma", "RDMA device", "infiniband_verbs", "uverbs[0-9]*", kRdma},
+    {"nic", "network interface", "net", "*", kNic},
+    {"can", "CAN interface", "net", "*", kCan},
     {"vfio", "PCI function for virtual machines", "pci", "*", kVfio},
     {"tpm", "TPM", "tpmrm", "tpmrm[0-9]*"},
     {"gpio", "GPIO controller", "gpio", "gpiochip[0-9]*"},
@@ -70,45 +75,6 @@ constexpr DeviceKind kKinds[] = {
     {"input", "input device", "input", "{event,js,mouse}[0-9]*", kWhole},
     {"disk", "disk", "block",
      "{hd[a-z],mmcblk[0-9],mmcblk[0-9][0-9],nvme[0-9]*,sd[a-z]*,vd[a-z]*,xvd[a-z]*}"},
-};
-
-constexpr std::string_view kIsConsole = "it is the console of this machine";
-constexpr std::string_view kIsTypedOn = "a container sees everything that is typed on it";
-constexpr std::string_view kChanges = "a container can change this machine with it";
-
-/// Devices of subsystems that are dangerous, all or those with one of these attributes or
-/// properties. Subsystems, names, attributes and values are patterns with braces.
-struct Danger {
-  std::string_view subsystems, names, why;
-  std::string_view attributes = "", value = "*";
-};
-/// The first one that applies has the reason, "" if the device is harmless.
-constexpr Danger kDangers[] = {
-    {"tty", "ttyS[0-9]*", "the kernel found no port there", "type", "0"},
-    {"tty", "{console,tty[0-9]*}", kIsConsole},
-    {"tty", "*", kIsConsole, "console", "Y"},
-    {"graphics", "fb0", kIsConsole},
-    {"{vc,vtconsole}", "*", kIsConsole},
-    {"drm", "card*", kIsConsole, "boot_vga", "1"},
-    {"drm", "card*", kIsConsole, "graphics/fb0/name"},
-    {"hidraw", "*", kIsTypedOn, "bInterfaceProtocol", "{1,01}"},
-    {"input", "*", kIsTypedOn, "{ID_INPUT_KEYBOARD,ID_INPUT_MOUSE,ID_INPUT_TOUCHPAD}"},
-    {"input", "*", "", "ID_INPUT"},
-    {"input", "*", kIsTypedOn},
-    {"misc", "{uhid,uinput}", "a container can type on this machine with it"},
-    {"block", "{[!s]*,s[!r]*}", kErases},
-    {"scsi_generic", "*", kErases, "type", "[!5]*"},
-    {"{bsg,mtd,nvme,nvme-generic}", "*", kErases},
-    {"{misc,watchdog}", "watchdog*", "a container can restart this machine with it"},
-    {"ipmi", "*", "a container can switch off this machine with it"},
-    {"mem", "{kmem,mem,port}", "a container can read and change all of it"},
-    {"mem", "kmsg", "it is the log of the kernel"},
-    {"misc", "{autofs,btrfs-control,device-mapper,loop-control,nvram,snapshot}", kChanges},
-    {"{mei,mmc_rpmb,msr}", "*", kChanges},
-    {"i2c-dev", "*", "the memory modules and sensors of this machine are on it", "class",
-     "0x0c05*"},
-    {"usb", "*", "it is a hub, and the devices behind it are not parts of it", "bDeviceClass",
-     "09"},
 };
 
 const NodeKind kNodes[] = {
@@ -157,20 +123,6 @@ const std::vector<CompiledKind>& CompiledKinds() {
   return kinds;
 }
 
-/// Returns whether the device has an attribute or property with such a value, or a parent up to its
-/// USB device or PCI function: those of the hub or bridge above are not its own.
-bool HasAttribute(const DeviceAncestry& device, const std::string& name,
-                  const std::vector<NamePattern>& value, const Sysfs& sysfs) {
-  for (const SysfsDevice& one : device.devices) {
-    const auto property = one.properties.find(name);
-    if (property != one.properties.end() && MatchesAny(value, property->second)) return true;
-    const auto found = sysfs.Attribute(one.path, name);
-    if (found && MatchesAny(value, *found)) return true;
-    if (IsUsbDevice(one) || one.subsystem == "pci") return false;
-  }
-  return false;
-}
-
 }  // namespace
 
 bool IsSubsystemOfKind(const std::string& subsystem) {
@@ -197,37 +149,10 @@ const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestr
   return found->kind;
 }
 
-std::string_view DangerOf(const DeviceAncestry& part, const Sysfs& sysfs) {
-  for (const Danger& danger : kDangers) {
-    if (!MatchesAny(Compiled(danger.subsystems), part.self().subsystem) ||
-        !MatchesAny(Compiled(danger.names), part.self().name)) {
-      continue;
-    }
-    const auto attributes = Compiled(danger.attributes);
-    if (attributes.empty() || std::ranges::any_of(attributes, [&](const NamePattern& one) {
-          return HasAttribute(part, one.text(), Compiled(danger.value), sysfs);
-        })) {
-      return danger.why;
-    }
-  }
-  return "";
-}
-
-const SysfsDevice* ReachedFrom(const DeviceAncestry& part) {
-  static const auto raw = Compiled("{bsg,hidraw,nvme,nvme-generic,scsi_generic,usb}");
-  const std::string& subsystem = part.self().subsystem;
-  if (!MatchesAny(raw, subsystem)) return nullptr;
-  if (subsystem == "nvme") return &part.self();
-  const bool is_usb = subsystem == "usb" || subsystem == "hidraw";
-  if (const SysfsDevice* usb = part.UsbDevice(); is_usb && usb != nullptr) return usb;
-  return part.devices.size() > 1 ? &part.devices[1].get() : nullptr;
-}
-
 bool IsVirtualMedium(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs) {
   static const auto kinds = Compiled("{disk,hid,input,nic}");
-  const bool is_usb = device.UsbDevice() != nullptr;
-  const bool can_be = is_usb && MatchesAny(kinds, std::string(kind.resource));
-  if (kind.resource != "optical" && !can_be) return false;
+  const bool is_of_kind = MatchesAny(kinds, std::string(kind.resource));
+  if (kind.resource != "optical" && (!is_of_kind || device.UsbDevice() == nullptr)) return false;
   static const auto makers = Compiled("{*[Vv]irtual*,*VIRTUAL*,AMI*,American Megatrends*,iDRAC*}");
   return std::ranges::any_of(
       std::array{"vendor", "model", "manufacturer", "product"},

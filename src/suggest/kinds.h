@@ -20,10 +20,13 @@ struct KindTraits {
   bool changes_id = false;             ///< a device has each of the IDs in turn
   std::string_view driver = "";        ///< of the nearest parent with one, a pattern with braces
   std::string_view also = "";          ///< a node that its users need in addition
-  std::string_view shares = "";        ///< a resource that can have the same card
+  std::string_view note = "";          ///< what its users should know
   bool is_numbered = false;            ///< ports of one card, which only their numbers distinguish
   bool is_generic = false;             ///< made for a device that the table does not have
 };
+
+inline constexpr std::string_view kHostNetwork =
+    "A pod needs hostNetwork: true to use it; INTERFACES has its name.";
 
 /// A kind of device that containers use.
 struct DeviceKind {
@@ -41,16 +44,6 @@ bool IsSubsystemOfKind(const std::string& subsystem);
 /// use it.
 const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestries,
                          const Sysfs& sysfs);
-
-inline constexpr std::string_view kErases = "a container can erase it";
-
-/// Returns why an administrator should decide whether pods get a node or interface by itself; "" if
-/// it is harmless.
-std::string_view DangerOf(const DeviceAncestry& part, const Sysfs& sysfs);
-
-/// Returns the device whose other parts a container reaches with a node as well, such as the USB
-/// device of a raw node; null for most nodes.
-const SysfsDevice* ReachedFrom(const DeviceAncestry& part);
 
 /// Returns whether a BMC or hypervisor emulates the device: its keyboard, network or media.
 bool IsVirtualMedium(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs);

@@ -2,26 +2,27 @@
 // printable here.
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "suggest/identity.h"
 #include "suggest/suggest.h"
 
 namespace patchbay {
-
 namespace {
 
-/// Returns what the devices are that can replace a device; "" if there are none.
+/// Returns a text that devices have in common if a pod can have any of them: the product. A place
+/// or port is not that of another device.
 std::string ProductOf(const Suggestion& one) {
   const NewMatch& match = one.entry.matches.front();
+  const bool is_alone = !match.paths.empty() || !match.udev.attributes.empty() ||
+                        one.identity.starts_with("by its place");
   const std::string& text = match.notes.front();
-  const bool is_port = std::ranges::any_of(match.udev.attributes, [](const auto& attribute) {
-    return attribute.first == "bInterfaceNumber";
-  });
-  const bool is_alone = is_port || one.identity.starts_with("by its place") ||
-                        one.identity.starts_with("by its name");
-  return is_alone ? "" : text.substr(0, text.rfind(" ("));
+  return is_alone ? text : text.substr(0, text.rfind(" ("));
 }
 
 }  // namespace
@@ -34,20 +35,24 @@ std::string SuggestionsToml(const Suggestions& suggestions) {
     file.notes.push_back(Format("already served by {}: {} device{}", resource, count, plural));
   }
   bool is_all_comment = true;
-  std::map<std::string, std::string> products;  // of resources
+  std::map<std::string, std::set<std::string>> products;  // by the resource
+  std::set<std::tuple<std::string, std::vector<std::string>, std::string>> types;
   for (const Suggestion& one : suggestions.list) {
-    is_all_comment = is_all_comment && one.entry.matches.front().is_comment;
+    NewMatch match = one.entry.matches.front();
+    // Uncommented twice, an alternative for all of a type would find the same devices.
+    std::erase_if(match.alternatives, [&](const NewMatch& other) {
+      const auto type = std::tuple(one.entry.name, other.usb, other.pci);
+      return other.notes.front() == kAllOfType && !types.insert(type).second;
+    });
+    is_all_comment = is_all_comment && match.is_comment;
+    if (!match.is_comment) products[one.entry.name].insert(ProductOf(one));
     const auto same = std::ranges::find(file.resources, one.entry.name, &NewResource::name);
-    const bool is_comment = one.entry.matches.front().is_comment;
-    const bool is_second =
-        !is_comment && !products.try_emplace(one.entry.name, ProductOf(one)).second;
     if (same != file.resources.end()) {
-      const std::string& product = products[one.entry.name];
-      if (is_second && (product.empty() || product != ProductOf(one))) {
+      if (products[one.entry.name].size() > 1) {
         AddOnce("Pods get any of these devices; give each its own resource to choose.",
                 same->notes);
       }
-      same->matches.push_back(one.entry.matches.front());
+      same->matches.push_back(match);
       continue;
     }
     NewResource& added = file.resources.emplace_back(one.entry);

