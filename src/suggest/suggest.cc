@@ -54,7 +54,9 @@ bool IsUsable(const DeviceAncestry& device) {
 /// Returns a text as a part of the name of a resource.
 std::string NameFrom(std::string_view text) {
   std::string name;
-  for (const char c : text.substr(0, 40)) name.push_back(IsAlnum(c) ? ToLower(c) : '-');
+  for (const char c : text.substr(0, 40)) {
+    if (IsAlnum(c) || !name.ends_with('-')) name.push_back(IsAlnum(c) ? ToLower(c) : '-');
+  }
   name.erase(name.find_last_not_of('-') + 1).erase(0, name.find_first_not_of('-'));
   return name.empty() ? "device" : name;
 }
@@ -392,7 +394,10 @@ class Suggester {
     if (groups.contains("")) return "it has no subsystem in /sys";
     for (auto& [subsystem, group] : groups) {
       const bool has_node = !group.parts.front().self().node.empty();
-      group.kind = &KindFor(subsystem, group.parts.size() > 1);
+      // An interface without hardware is one of its kind, too.
+      const bool is_net = subsystem == "net" && group.parts.size() == 1;
+      group.kind = is_net ? KindOf(group.parts.front(), ancestries_, sysfs_) : nullptr;
+      if (group.kind == nullptr) group.kind = &KindFor(subsystem, group.parts.size() > 1);
       asked_.insert(Add(std::move(group)));
       AddOthers(subsystem, has_node);
     }

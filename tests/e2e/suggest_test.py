@@ -286,6 +286,15 @@ class Suggest(golden.OnAnotherHost):
             self.found(toml, root)
             shutil.rmtree(root)
 
+    def test_empty_host_fails_in_each_format(self):
+        (self.dir / "empty").mkdir()
+        for output, text in (("toml", ""), ("helm", ""), ("json", "[]\n")):
+            ran = run("suggest", "--host-root", str(self.dir / "empty"), "-o", output)
+            self.assertEqual((ran.returncode, ran.stdout), (1, text))
+            self.assertTrue(ran.stderr.endswith(NOTHING), ran.stderr)
+            self.assertIn("/sys", ran.stderr)
+            self.assertNotIn("example.com", ran.stderr)
+
     def test_bytes_that_are_not_text_stay_out_of_the_file(self):
         root, _ = self.host(HERE / "suggest/hostile.toml")
         for file in ("serial", "product", "manufacturer"):

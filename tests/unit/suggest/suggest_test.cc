@@ -235,6 +235,12 @@ TEST_F(SuggestionsTest, VirtualInterfacesAreLeftOut) {
                 {.subsystem = "net", .ifindex = "3", .attributes = {{"type", "1"}}});
   EXPECT_THAT(Suggested({"eth0"}), HasSubstr("the default route of the host uses it"));
   EXPECT_THAT(WithoutComments(Suggested({"br0"})), HasSubstr("/devices/virtual/net/br0"));
+  sysfs_.Device("/sys/devices/virtual/net/vcan0",
+                {.subsystem = "net", .ifindex = "4", .attributes = {{"type", "280"}}});
+  EXPECT_THAT(Suggested({"vcan0"}), HasSubstr("example.com/can"));
+  sysfs_.Device("/sys/devices/virtual/net/lo",
+                {.subsystem = "net", .ifindex = "1", .attributes = {{"type", "772"}}});
+  EXPECT_EQ(WithoutComments(Suggested({"lo"})), "\n");
 }
 
 TEST_F(SuggestionsTest, DisksInUseAreCounted) {
