@@ -72,10 +72,8 @@ bool IsFound(const HostNode& file, DeviceAncestries& ancestries, const Sysfs& sy
   return device.has_value();
 }
 
-}  // namespace
-
-WordTarget FindNamed(const std::string& word, const std::string& directory,
-                     DeviceAncestries& ancestries, const Sysfs& sysfs) {
+WordTarget Find(const std::string& word, const std::string& directory, DeviceAncestries& ancestries,
+                const Sysfs& sysfs) {
   WordTarget named;
   named.why_none = "it does not exist";
   const bool is_path = word.find('/') != std::string::npos;
@@ -102,7 +100,7 @@ WordTarget FindNamed(const std::string& word, const std::string& directory,
   }
   if (is_path) return named;
   if (const std::string link = UdevLink(word, sysfs.host()); !link.empty()) {
-    return FindNamed(link, directory, ancestries, sysfs);
+    return Find(link, directory, ancestries, sysfs);
   }
   const std::string id = ToLower(word), with_domain = "0000:" + id;
   for (const std::string& path : sysfs.Devices(IsId(word) ? IsOnIdBus : IsAny).paths) {
@@ -115,11 +113,19 @@ WordTarget FindNamed(const std::string& word, const std::string& directory,
     if (is_it) named.syspaths.push_back(path);
   }
   if (!named.syspaths.empty()) named.why_none = "";
-  if (named.syspaths.size() == 1) {
-    const auto device = ancestries.Of(named.syspaths.front());
-    if (device && device->self().subsystem == "pci") named.node = NvidiaNodeOf(*device, sysfs);
-    if (!named.node.empty()) named.syspaths.clear();
-  }
+  return named;
+}
+
+}  // namespace
+
+WordTarget FindNamed(const std::string& word, const std::string& directory,
+                     DeviceAncestries& ancestries, const Sysfs& sysfs) {
+  WordTarget named = Find(word, directory, ancestries, sysfs);
+  if (named.syspaths.size() != 1) return named;
+  const auto device = ancestries.Of(named.syspaths.front());
+  if (!device || device->self().subsystem != "pci") return named;
+  named.node = NvidiaNodeOf(*device, sysfs);
+  if (!named.node.empty()) named.syspaths.clear();
   return named;
 }
 

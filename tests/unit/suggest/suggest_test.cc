@@ -419,6 +419,7 @@ TEST_F(SuggestionsTest, NvidiaCardIsThereOnceWithTheNodesOfItsDriver) {
   tree_.File("/proc/driver/nvidia/gpus/0000:01:00.0/information",
              "Model: \t NVIDIA\nDevice Minor: \t 1\nGPU Excluded:\t No\n");
   EXPECT_THAT(Suggested(), AllOf(HasSubstr("example.com/nvidia"), Not(HasSubstr("/gpu\""))));
+  EXPECT_EQ(Suggested({"/sys/bus/pci/devices/0000:01:00.0"}), Suggested({"nvidia1"}));
   EXPECT_THAT(Suggested({"10de:2484"}),
               AllOf(HasSubstr("(/dev/nvidia1)"), HasSubstr("/dev/nvidiactl")));
   EXPECT_THAT(Suggested({"dri/renderD128"}), HasSubstr("(/dev/dri/renderD128)"));
