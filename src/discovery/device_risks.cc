@@ -87,7 +87,7 @@ std::string DeviceRisks::OwnRisk(const DeviceAncestry& part) {
 std::string DeviceRisks::Of(const DeviceAncestry& part) {
   const SysfsDevice& self = part.self();
   std::string own = OwnRisk(part), reached;
-  // That it has the disk of the host is a better reason.
+  // That it reaches the disk of the host is a better reason.
   if (!own.empty() && own != kErases) return own;
   const SysfsDevice* whole = ReachedFrom(part);
   const auto above = ancestries_.Of(whole == nullptr ? self.path : whole->path);
@@ -95,7 +95,8 @@ std::string DeviceRisks::Of(const DeviceAncestry& part) {
     for (const DeviceAncestry& other : PartsOf(*above, ancestries_, sysfs_)) {
       const std::string why = other.self().path == self.path ? "" : OwnRisk(other);
       if (why.empty() || (why == kErases && !reached.empty())) continue;
-      reached = Format("{} is a part of it, and {}", other.self().node, why);
+      const std::string& name = other.self().node.empty() ? other.self().name : other.self().node;
+      reached = Format("{} is a part of it, and {}", name, why);
       if (why != kErases) break;
     }
   }

@@ -106,15 +106,18 @@ TEST_F(SuggestionsTest, RawNodesAreAsDangerousAsTheirDevice) {
   sysfs_.Device(disk, {.subsystem = "scsi", .attributes = {{"type", "0"}}});
   sysfs_.Device(disk + "/block/sda", {.subsystem = "block", .devtype = "disk", .number = "8:0"});
   sysfs_.Device(disk + "/scsi_generic/sg0", {.subsystem = "scsi_generic", .number = "21:0"});
-  Tty(Usb("1-3", "0403:6001", ""), 0);
+  sysfs_.Device(Usb("1-3", "0b95:7720", "") + "/net/eth0", {.subsystem = "net", .ifindex = "2"});
+  Routes("eth0");
+  Tty(Usb("1-4", "0403:6001", ""), 0);
   EXPECT_EQ(WithoutComments(Suggested()).find("hidraw"), std::string::npos);
   tree_.File("/proc/1/mountinfo", "28 1 8:0 / / rw - ext4 /dev/sda rw\n");
   if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
-  for (unsigned minor : {1, 2}) tree_.CharDevice("/dev/raw" + std::to_string(minor), 189, minor);
-  for (const auto& [word, why] : {std::pair("raw1", "/dev/input/event3 is a part of it"),
-                                  std::pair("hidraw1", "/dev/input/event3 is a part of it"),
-                                  std::pair("raw2", "/dev/sda is a part of it"),
-                                  std::pair("sg0", "/dev/sda is a part of it")}) {
+  for (unsigned minor : {1, 2, 3}) tree_.CharDevice("/dev/raw" + std::to_string(minor), 189, minor);
+  for (const auto& [word, why] :
+       {std::pair("raw1", "/dev/input/event3 is a part of it"),
+        std::pair("hidraw1", "/dev/input/event3 is a part of it"),
+        std::pair("raw2", "/dev/sda is a part of it"), std::pair("raw3", "eth0 is a part of it"),
+        std::pair("sg0", "/dev/sda is a part of it")}) {
     EXPECT_THAT(Suggested({word}), HasSubstr(why)) << word;
     EXPECT_EQ(WithoutComments(Suggested({word})), "\n") << word;
   }
