@@ -21,7 +21,7 @@ std::string OnHost(const std::string& path, const std::string& root) {
 
 /// Returns values for the Helm chart with a configuration, which is printable.
 std::string ChartValues(const std::string& toml) {
-  std::string values = "config: |\n";
+  std::string values = "# Values for the Helm chart of Patchbay.\nconfig: |\n";
   for (std::size_t start = 0; start < toml.size();) {
     const std::size_t end = toml.find('\n', start) + 1;
     values += (end == start + 1 ? "" : "  ") + toml.substr(start, end - start);
@@ -63,20 +63,24 @@ int RunSuggest(const Arguments& arguments, Streams streams) {
   if (!suggestions.unknown.empty()) {
     streams.err << "name a device node or a link to one, a path in /sys, a USB or PCI ID "
                    "(1a86:7523), a USB port (1-1.2), a PCI address (0000:3b:00.0), or a name "
-                   "(ttyUSB0, can0)\nRun `patchbay suggest --help` for more information.\n";
+                   "(ttyUSB0, can0); `patchbay suggest` without one lists all\nRun `patchbay "
+                   "suggest --help` for "
+                   "more information.\n";
     return ExitCode::kUsage;  // device_classes.cc has another one
   }
   if (suggestions.used_disks > 0) {
-    streams.err << Format("left out: {} disk{} that the host uses, or with a part of an array\n",
+    streams.err << Format("left out: {} disk{} that the host uses, or that are part of an array\n",
                           suggestions.used_disks, suggestions.used_disks == 1 ? "" : "s");
   }
-  if (arguments.suggest_output == SuggestOutput::kJson) {
-    streams.out << ObjectText(SuggestionsJson(suggestions), Output::kJson);
-    return kOk;
-  }
+  const bool is_json = arguments.suggest_output == SuggestOutput::kJson;
   const std::string text = SuggestionsToml(suggestions);
-  if (text.empty()) {
-    for (const std::string& note : suggestions.notes) streams.err << Printable(note) << "\n";
+  if (is_json) streams.out << ObjectText(SuggestionsJson(suggestions), Output::kJson);
+  if (is_json || text.empty()) {
+    // The first note is for the head of a file.
+    for (std::size_t i = 1; i < suggestions.notes.size(); ++i) {
+      streams.err << Printable(suggestions.notes[i]) << "\n";
+    }
+    if (!text.empty()) return kOk;
     streams.err << "this host has no device that containers use\n";
     return kFailed;
   }

@@ -33,6 +33,18 @@ const SysfsDevice* DeviceAncestry::UsbDevice() const { return Nearest(*this, IsU
 const SysfsDevice* DeviceAncestry::UsbInterface() const { return Nearest(*this, IsUsbInterface); }
 const SysfsDevice* DeviceAncestry::PciDevice() const { return Nearest(*this, IsPciDevice); }
 
+bool HasAttribute(const DeviceAncestry& device, const std::string& name,
+                  const std::vector<NamePattern>& value, const Sysfs& sysfs) {
+  for (const SysfsDevice& one : device.devices) {
+    const auto property = one.properties.find(name);
+    if (property != one.properties.end() && MatchesAny(value, property->second)) return true;
+    const auto found = sysfs.Attribute(one.path, name);
+    if (found && MatchesAny(value, *found)) return true;
+    if (IsUsbDevice(one) || one.subsystem == "pci") return false;
+  }
+  return false;
+}
+
 const DeviceAncestries::Known& DeviceAncestries::Know(const std::string& syspath) {
   const auto at = known_.find(syspath);
   if (at != known_.end()) return at->second;

@@ -7,6 +7,7 @@
 
 #include "discovery/sysfs.h"
 #include "model/device.h"
+#include "model/glob.h"
 
 namespace patchbay {
 
@@ -20,7 +21,14 @@ struct DeviceAncestry {
   const SysfsDevice* UsbDevice() const;
   const SysfsDevice* UsbInterface() const;
   const SysfsDevice* PciDevice() const;
+  /// The USB device, otherwise the PCI function.
+  const SysfsDevice* Card() const { return UsbDevice() != nullptr ? UsbDevice() : PciDevice(); }
 };
+
+/// Returns whether the device has an attribute or property with such a value, or a parent up to its
+/// USB device or PCI function: those of the hub or bridge above are not its own. May block.
+bool HasAttribute(const DeviceAncestry& device, const std::string& name,
+                  const std::vector<NamePattern>& value, const Sysfs& sysfs);
 
 /// The devices of one scan with their ancestors, as of the moment when each was first requested: a
 /// hub is read once for all devices below it. `sysfs` must outlive it. For one thread at a time,

@@ -12,7 +12,7 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view kGraphics = "/dev/dri/";
+constexpr std::string_view kDev = "/dev/", kGraphics = "/dev/dri/";
 
 /// Returns why a container that is not root cannot open the node, although it has the group of the
 /// node; empty if it can.
@@ -46,32 +46,20 @@ std::string WhyGraphicsFail(const std::string& real_path, const std::string& con
 
 /// Returns that udev can give a link to another device; empty if only one device requests it.
 std::string WhyLinkCanMove(const DeviceNode& node, const ScanContext& scan) {
-  constexpr std::string_view kDev = "/dev/";
   if (node.path == node.real_path || !node.path.starts_with(kDev) ||
       node.path.find("/by-id/") == std::string::npos) {
     return "";
   }
-  // The name of the directory in which udev lists the devices that request the link; older versions
-  // keep the first slash.
-  std::string name;
-  for (const char c : node.path.substr(kDev.size())) {
-    name += c == '/' ? "\\x2f" : c == '\\' ? "\\x5c" : std::string(1, c);
-  }
-  for (const std::string_view slash : {"", "\\x2f"}) {
-    const auto entries = scan.host().List(Format("/run/udev/links/{}{}", slash, name),
-                                          [](const std::string&) { return true; });
-    if (!entries || entries->size() < 2) continue;
-    std::vector<std::string> numbers;
-    for (const HostEntry& entry : *entries) numbers.push_back(entry.name);
-    std::ranges::sort(numbers);
-    if (numbers.size() > 4) numbers.resize(4);
-    return Format(
-        "{} devices request the link {}, because they have the same serial number ({}); udev gives "
-        "it to one of them, and can move it, and with it this ID, to another one; match by "
-        "usb_port, or by a link in by-path",
-        entries->size(), node.path, fmt::join(numbers, ", "));
-  }
-  return "";
+  std::vector<std::string> numbers = RequestsOfLink(node.path, scan.host());
+  if (numbers.size() < 2) return "";
+  const std::size_t count = numbers.size();
+  if (numbers.size() > 4) numbers.resize(4);
+  return Format(
+      "{} devices request the link {}, because they have the same serial number ({}); udev gives "
+      "it "
+      "to one of them, and can move it, and with it this ID, to another one; match by usb_port, or "
+      "by a link in by-path",
+      count, node.path, fmt::join(numbers, ", "));
 }
 
 std::string_view NodeValue(const NamedValues& values, std::string_view variable) {
@@ -175,6 +163,25 @@ class NoteFinder {
 };
 
 }  // namespace
+
+std::vector<std::string> RequestsOfLink(const std::string& link, const HostRoot& host) {
+  std::vector<std::string> numbers;
+  if (!link.starts_with(kDev)) return numbers;
+  // The name of the directory in which udev lists the devices that request the link; older versions
+  // keep the first slash.
+  std::string name;
+  for (const char c : link.substr(kDev.size())) {
+    name += c == '/' ? "\\x2f" : c == '\\' ? "\\x5c" : std::string(1, c);
+  }
+  for (const std::string_view slash : {"", "\\x2f"}) {
+    const auto entries = host.List(Format("/run/udev/links/{}{}", slash, name),
+                                   [](const std::string&) { return true; });
+    if (!entries || !numbers.empty()) continue;
+    for (const HostEntry& entry : *entries) numbers.push_back(entry.name);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
 
 void FindNotes(const ResourceSpec& spec, const std::string& node_name, ScanContext& scan,
                Discovery& discovery) {

@@ -66,11 +66,12 @@ std::string NameWithoutNumbers(std::string_view name) {
       name.remove_prefix(1);
       continue;
     }
-    pattern += '*';
+    // Longer numbers are those of a chip.
+    pattern += end > 3 ? name.substr(0, end) : "*";
     name.remove_prefix(end);
     // The last number in the name of a HID device, 0003:0627:0001.0002, counts devices.
     const bool is_hid = end == 4 && std::ranges::count(name, ':') == 2;
-    if (is_hid) return pattern + EscapedForGlob(name.substr(0, name.rfind('.'))) + ".*";
+    if (is_hid) return pattern + EscapedForGlob(name.substr(0, name.rfind('.'))) + ".????";
     if (name.find_first_of(".:-") == 0) return pattern + EscapedForGlob(name);
   }
   return pattern;
@@ -79,16 +80,17 @@ std::string NameWithoutNumbers(std::string_view name) {
 std::string TextOfPlace(std::string_view pattern) {
   constexpr std::string_view kBeginning = "/devices/";  // of each DEVPATH
   std::string text(pattern.substr(pattern.starts_with(kBeginning) ? kBeginning.size() : 0));
-  std::erase_if(text, [](char c) { return c == '*' || c == '\\'; });
+  std::erase_if(text, [](char c) { return c == '*' || c == '?' || c == '\\'; });
   if (text.ends_with('/')) text.pop_back();
   return text;
 }
 
 std::string WithDigits(std::string_view pattern) {
   std::string exact;
+  const std::size_t last = pattern.rfind('/');
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const char before = i == 0 ? '/' : pattern[i - 1];
-    const bool is_name = (before == '/' || before == ']') && i + 1 == pattern.size();
+    const bool is_name = i >= last || before == ']' || (before == '/' && pattern[i + 1] == '/');
     if (pattern[i] == '*' && before != '\\' && !is_name) {
       exact += "{[0-9],[0-9][0-9],[0-9][0-9][0-9]}";
     } else {
@@ -103,7 +105,7 @@ void DevicesAtPlaces::Add(const std::string& group, const std::string& devpath, 
 }
 
 bool DevicesAtPlaces::FindsOther(const std::string& group, const std::string& place,
-                                 const std::string& pattern, bool if_many) const {
+                                 const std::string& pattern) const {
   constexpr int kMaxCompared = 200;
   const auto compiled = CompileAlternatives(pattern);
   if (!compiled) return true;
@@ -112,7 +114,7 @@ bool DevicesAtPlaces::FindsOther(const std::string& group, const std::string& pl
   for (auto one = places_.lower_bound({group, start}); one != places_.end(); ++one) {
     const auto& [of, devpath] = one->first;
     if (of != group || !devpath.starts_with(start)) return false;
-    if (++compared > kMaxCompared) return if_many;
+    if (++compared > kMaxCompared) return false;
     if (one->second != place && MatchesAny(*compiled, devpath)) return true;
   }
   return false;

@@ -1,11 +1,13 @@
 #include "discovery/named_devices.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/ascii.h"
 #include "base/diagnostics.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "discovery/device_notes.h"
 
 namespace patchbay {
 namespace {
@@ -22,6 +24,37 @@ bool IsId(std::string_view word) {
   return std::ranges::count_if(word, [](char c) { return IsLowerHex(ToLower(c)); }) == 2 * kColon;
 }
 
+/// Returns the path of a link that udev made in a directory such as /dev/serial/by-id, or "".
+std::string UdevLink(const std::string& name, const HostRoot& host) {
+  const auto is_any = [](const std::string&) { return true; };
+  const auto is_by = [](const std::string& entry) { return entry.starts_with("by-"); };
+  const auto kinds = host.List("/dev", is_any);
+  if (!kinds || name.size() < 3) return "";
+  for (const HostEntry& kind : *kinds) {
+    if (kind.type != FileType::kDirectory) continue;
+    const auto directories = host.List("/dev/" + kind.name, is_by);
+    if (!directories) continue;
+    for (const HostEntry& directory : *directories) {
+      const std::string path = Format("/dev/{}/{}/{}", kind.name, directory.name, name);
+      if (host.Resolve(path)) return path;
+    }
+  }
+  return "";
+}
+
+/// Names the functions on VFIO of an IOMMU group instead of its node.
+void AddFunctions(const std::string& node, DeviceAncestries& ancestries, const Sysfs& sysfs,
+                  WordTarget& named) {
+  std::vector<std::string> functions;
+  for (const std::string& path : sysfs.Devices([](auto bus) { return bus == "pci"; }).paths) {
+    const auto device = ancestries.Of(path);
+    if (!device || device->self().driver.find("vfio") == std::string::npos) continue;
+    const auto group = sysfs.Attribute(path, "iommu_group");
+    if (group && *group == BaseName(node)) functions.push_back(path);
+  }
+  if (!functions.empty()) named.syspaths = functions;
+}
+
 /// Returns whether a file of the host is named that is a device, or why not.
 bool IsFound(const HostNode& file, DeviceAncestries& ancestries, const Sysfs& sysfs,
              WordTarget& named) {
@@ -29,6 +62,7 @@ bool IsFound(const HostNode& file, DeviceAncestries& ancestries, const Sysfs& sy
     named.node = file.path;
     const auto device = sysfs.OfNode(file.type, file.major, file.minor);
     if (device) named.syspaths = {*device};
+    if (file.path.starts_with("/dev/vfio/")) AddFunctions(file.path, ancestries, sysfs, named);
     return true;
   }
   if (!file.path.starts_with(kSysDevices)) return false;
@@ -38,19 +72,26 @@ bool IsFound(const HostNode& file, DeviceAncestries& ancestries, const Sysfs& sy
   return device.has_value();
 }
 
-}  // namespace
-
-WordTarget FindNamed(const std::string& word, const std::string& directory,
-                     DeviceAncestries& ancestries, const Sysfs& sysfs) {
+WordTarget Find(const std::string& word, const std::string& directory, DeviceAncestries& ancestries,
+                const Sysfs& sysfs) {
   WordTarget named;
   named.why_none = "it does not exist";
   const bool is_path = word.find('/') != std::string::npos;
   std::vector<std::string> paths = {FollowLink("/dev", word)};
+  const std::string raw = word.starts_with('/') ? "" : FollowLink("/dev/bus/usb", word);
+  if (is_path && !raw.empty()) paths.push_back(raw);
   if (is_path) paths.insert(paths.begin(), FollowLink(directory, word));
   for (const std::string& path : paths) {
     const auto file = sysfs.host().Resolve(path);
     if (file && IsFound(*file, ancestries, sysfs, named)) {
       named.why_none = "";
+      const std::size_t requests =
+          path == file->path ? 0 : RequestsOfLink(path, sysfs.host()).size();
+      if (requests > 1) {
+        named.note =
+            Format("{} devices request the link {}; now {} has it.", requests, path, file->path);
+      }
+      if (path == raw) named.node = "";  // the device, not its raw node
       return named;
     }
     if (file && is_path) {
@@ -58,6 +99,9 @@ WordTarget FindNamed(const std::string& word, const std::string& directory,
     }
   }
   if (is_path) return named;
+  if (const std::string link = UdevLink(word, sysfs.host()); !link.empty()) {
+    return Find(link, directory, ancestries, sysfs);
+  }
   const std::string id = ToLower(word), with_domain = "0000:" + id;
   for (const std::string& path : sysfs.Devices(IsId(word) ? IsOnIdBus : IsAny).paths) {
     const std::string_view name = BaseName(path);
@@ -72,12 +116,45 @@ WordTarget FindNamed(const std::string& word, const std::string& directory,
   return named;
 }
 
+}  // namespace
+
+WordTarget FindNamed(const std::string& word, const std::string& directory,
+                     DeviceAncestries& ancestries, const Sysfs& sysfs) {
+  WordTarget named = Find(word, directory, ancestries, sysfs);
+  if (named.syspaths.size() != 1) return named;
+  const auto device = ancestries.Of(named.syspaths.front());
+  if (!device || device->self().subsystem != "pci") return named;
+  named.node = NvidiaNodeOf(*device, sysfs);
+  if (!named.node.empty()) named.syspaths.clear();
+  return named;
+}
+
+std::string NvidiaNodeOf(const DeviceAncestry& part, const Sysfs& sysfs) {
+  const SysfsDevice* function = part.PciDevice();
+  if (function == nullptr || function->driver != "nvidia") return "";
+  const std::string file = Format("/proc/driver/nvidia/gpus/{}/information", function->name);
+  std::istringstream lines(sysfs.host().ReadFile(file, 4096).value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("Device Minor:")) continue;
+    const std::string node = "/dev/nvidia" + line.substr(line.find_last_of(" \t") + 1);
+    if (sysfs.host().Resolve(node)) return node;
+  }
+  return "";
+}
+
 std::vector<std::string> SimilarNames(const std::string& word, DeviceAncestries& ancestries,
                                       const Sysfs& sysfs) {
   constexpr std::size_t kMaxSimilar = 5;
   constexpr std::size_t kMaxWord = 64;  // longer ones are no names; the time is quadratic
   std::vector<std::string> names, similar;
   if (word.size() > kMaxWord) return similar;
+  if (word.starts_with("/dev/")) {  // a directory, such as /dev/serial/by-id
+    const auto entries = sysfs.host().List(word, IsAny);
+    for (const HostEntry& entry : entries ? *entries : std::vector<HostEntry>()) {
+      if (similar.size() < kMaxSimilar) similar.push_back(Format("{}/{}", word, entry.name));
+    }
+    if (!similar.empty()) return similar;
+  }
   for (const std::string& path : sysfs.Devices(IsId(word) ? IsOnIdBus : IsAny).paths) {
     const auto device = ancestries.Of(path);
     if (!device) continue;
@@ -92,6 +169,11 @@ std::vector<std::string> SimilarNames(const std::string& word, DeviceAncestries&
   }
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
+  // A short PCI address is one of another domain.
+  for (const std::string& name : names) {
+    const bool is_end = !word.empty() && name.ends_with(":" + ToLower(word));
+    if (is_end && similar.size() < kMaxSimilar) similar.push_back(name);
+  }
   while (similar.size() < kMaxSimilar) {
     const std::vector<std::string_view> candidates(names.begin(), names.end());
     const std::string nearest(Nearest(word, candidates));

@@ -82,28 +82,36 @@ std::string PropertyOf(const HostDevice& device, std::string_view name) {
   return value;
 }
 
-/// Returns what a device calls itself, and its nodes.
-std::string Description(const HostDevice& device, const Sysfs& sysfs) {
+}  // namespace
+
+std::string DescriptionOf(const HostDevice& device, const Sysfs& sysfs) {
   constexpr std::size_t kMaxNames = 8, kMaxText = 100;  // nodes, and bytes of a text
   const DeviceAncestry& part = device.parts.front();
   std::string text;
-  const auto add = [&](const std::string& more) {
+  const auto add = [&](std::string more) {
+    more.erase(more.find_last_not_of(' ') + 1);
+    // Many products repeat their maker.
+    if (!text.empty() && more.starts_with(text.substr(2))) text.clear();
     if (!more.empty()) text.append(text.empty() ? ": " : " ").append(Truncate(more, kMaxText));
   };
   const auto attribute = [&](const SysfsDevice& of, std::string_view name) {
     return sysfs.Attribute(of.path, name).value_or("");
   };
-  if (const SysfsDevice* usb = part.UsbDevice()) {
+  const SysfsDevice* usb = part.UsbDevice();
+  if (usb != nullptr) {
     add(attribute(*usb, "manufacturer"));
     add(attribute(*usb, "product"));
-  } else {
-    for (const SysfsDevice* of : {part.PciDevice(), &part.self()}) {
-      if (of == nullptr || !text.empty()) continue;
-      const auto model = of->properties.find("ID_MODEL_FROM_DATABASE");
-      if (model != of->properties.end()) add(model->second);
-    }
-    if (text.empty()) add(PropertyOf(device, "ID_MODEL"));
-    if (text.empty()) add(attribute(part.self(), "name"));
+  }
+  // The model of a disk is not that of its controller.
+  for (const SysfsDevice* of : {IsBlock(device) ? nullptr : part.PciDevice(), &part.self()}) {
+    if (of == nullptr || usb != nullptr || !text.empty()) continue;
+    const auto model = of->properties.find("ID_MODEL_FROM_DATABASE");
+    if (model != of->properties.end()) add(model->second);
+  }
+  if (text.empty()) add(PropertyOf(device, "ID_MODEL"));
+  if (text.empty()) add(attribute(part.self(), "name"));
+  if (text.empty() && part.self().subsystem == "input" && part.devices.size() > 1) {
+    add(attribute(part.devices[1], "name"));
   }
   std::string names;
   for (std::size_t i = 0; i < std::min(device.parts.size(), kMaxNames); ++i) {
@@ -113,6 +121,8 @@ std::string Description(const HostDevice& device, const Sysfs& sysfs) {
   const std::string_view more = device.parts.size() > kMaxNames ? ", …" : "";
   return Format("{}{} ({}{})", device.kind->what, text, names, more);
 }
+
+namespace {
 
 class Identifier {
  public:
@@ -135,7 +145,7 @@ class Identifier {
   std::optional<Identity> IdentityOf(std::size_t device) {
     std::vector<MatchCandidate> candidates = candidates_[device];
     if (candidates.empty()) return std::nullopt;
-    const std::string description = Description(devices_[device], sysfs_);
+    const std::string description = DescriptionOf(devices_[device], sysfs_);
     auto chosen = std::ranges::find_if(
         candidates, [&](const MatchCandidate& one) { return IsUnique(device, one); });
     const bool is_alone = chosen != candidates.end();
@@ -145,13 +155,14 @@ class Identifier {
     if (chosen == candidates.end() && candidates.back().by == By::kName) --chosen;
     if (chosen != candidates.end()) {
       NewMatch& match = chosen->match;
+      match.is_comment = chosen->by == By::kName && !is_shortest_;
       match.notes = {description, Format("It is matched {}.", chosen->why)};
       for (auto one = candidates.begin(); one != candidates.end() && is_shortest_; ++one) {
         const bool is_type = one->by == By::kType && is_alone;
-        const bool is_place = one->by == By::kPlace || one->key.starts_with("ID_PATH ");
-        if (one == chosen || (is_place && !IsBlock(devices_[device]))) continue;
+        const bool is_place = one->key.starts_with("ID_PATH ") && !IsBlock(devices_[device]);
+        if (one == chosen || one->by == By::kPlace || is_place) continue;
         if (!is_type && !IsUnique(device, *one)) continue;
-        one->match.notes = {is_type ? "Or all of its type." : Format("Or {}.", one->why)};
+        one->match.notes = {is_type ? std::string(kAllOfType) : Format("Or {}.", one->why)};
         match.alternatives.push_back(one->match);
       }
       return Identity{std::move(match), std::move(chosen->why)};
@@ -221,7 +232,9 @@ class Identifier {
     const SysfsPaths usb = sysfs_.Devices([](std::string_view name) { return name == "usb"; });
     for (const std::string& path : usb.paths) {
       const auto device = ancestries_.Of(path);
-      if (device && IsUsbDevice(device->self())) ++serials_[IdAndSerial(device->self())];
+      if (!device || !IsUsbDevice(device->self())) continue;
+      const auto [id, serial] = IdAndSerial(device->self());
+      if (++serials_[{id, serial}] > 1 && !serial.empty()) ambiguous_.insert(id);
     }
   }
 
@@ -230,13 +243,13 @@ class Identifier {
     return found == candidates_[device].end() ? nullptr : &*found;
   }
 
-  /// Makes the candidates by place exact if their names or patterns fit other places as well.
+  /// Gives places with the same name another ID, and removes those whose patterns find others.
   void RefinePlaces() {
-    std::map<TextPair, std::set<std::string>> patterns;  // by the ID
+    std::map<TextPair, std::set<std::string>> patterns;  // by resource and ID
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       const MatchCandidate* place = PlaceCandidate(i);
       if (place == nullptr) continue;
-      patterns[KeyIn(i, place->id)].insert(place->key);
+      patterns[{std::string(devices_[i].kind->resource), place->id}].insert(place->key);
       for (const DeviceAncestry& part : devices_[i].parts) {
         places_.Add(part.self().subsystem + groups_[i], DevpathOf(part), place->key);
       }
@@ -244,19 +257,15 @@ class Identifier {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       MatchCandidate* place = PlaceCandidate(i);
       if (place == nullptr) continue;
-      if (patterns[KeyIn(i, place->id)].size() > 1) {
+      if (patterns[{std::string(devices_[i].kind->resource), place->id}].size() > 1) {
         place->id = EscapedForTemplate(TextOfPlace(place->key));
         place->match.id = place->id;
       }
-      std::string& pattern = place->match.udev.properties.back().second;
-      const auto finds_other = [&](bool if_many) {
-        return std::ranges::any_of(KeysOf(i, ""), [&](const TextPair& key) {
-          return places_.FindsOther(key.first, place->key, pattern, if_many);
-        });
+      const std::string& pattern = place->match.udev.properties.back().second;
+      const auto finds_other = [&](const TextPair& key) {
+        return places_.FindsOther(key.first, place->key, pattern);
       };
-      if (!finds_other(true)) continue;
-      pattern = WithDigits(place->key);
-      if (!finds_other(false)) continue;
+      if (std::ranges::none_of(KeysOf(i, ""), finds_other)) continue;
       std::erase_if(candidates_[i], [](const auto& one) { return one.by == By::kPlace; });
     }
   }
@@ -306,7 +315,10 @@ class Identifier {
     } else if (const SysfsDevice* pci = part.PciDevice()) {
       NewMatch match = base;
       if (IdOf(*pci) != kAnyId) match.pci = IdOf(*pci);
-      if (!match.pci.empty()) AddType(match, match.pci, found);
+      // The functions of an IOMMU group have one node.
+      if (!match.pci.empty() && (traits.is_whole || device.parts.size() == 1)) {
+        AddType(match, match.pci, found);
+      }
       match.pci_address = EscapedForGlob(pci->name);
       found.push_back(
           {std::move(match), "pci " + pci->name, "by its PCI address", "{pci_address}"});
@@ -314,9 +326,11 @@ class Identifier {
     if (usb == nullptr) AddProperty(device, base, "ID_PATH", "by its place in the machine", found);
     const SysfsPlace place = PlaceOf(part, traits.is_whole);
     // As a property, the place would be left out if it has other characters.
-    if ((usb == nullptr || found.empty() || traits.is_generic) && IsPrintable(place.pattern)) {
+    const bool has_place = usb == nullptr || found.empty() || traits.is_generic;
+    const bool is_virtual = part.self().path.starts_with("/sys/devices/virtual/");
+    if (has_place && !is_virtual && IsPrintable(place.pattern)) {
       NewMatch match = base;
-      match.udev.properties.emplace_back("DEVPATH", place.pattern);
+      match.udev.properties.emplace_back("DEVPATH", WithDigits(place.pattern));
       match.group_by = GroupOf(device);
       match.id = EscapedForTemplate(place.name);
       match.max_devices = 1;  // the ID is that of one device
@@ -324,17 +338,20 @@ class Identifier {
       found.push_back(
           {std::move(match), place.pattern, "by its place in the machine", id, By::kPlace});
     }
-    if (is_shortest_) AddName(device, base, found);
+    if (is_shortest_ || (is_virtual && found.empty())) AddName(device, base, found);
     return found;
   }
 
   void AddType(const NewMatch& match, const std::string& type,
                std::vector<MatchCandidate>& found) const {
-    constexpr const char* kWhy = "by its type, which no other device here has";
-    if (is_shortest_) found.push_back({match, "type " + type, kWhy, "", By::kType});
+    const std::string_view bus = match.usb.empty() ? "PCI" : "USB";
+    if (!is_shortest_) return;
+    found.push_back({match, "type " + type,
+                     Format("by its {} ID, which no other device here has", bus), "", By::kType});
   }
 
-  /// Adds a candidate that compares the name: by itself if the kernel does not count such devices.
+  /// Adds a candidate that compares the name: by itself if the kernel does not count such devices,
+  /// or an administrator chooses the number, as of an interface or a loop device.
   static void AddName(const HostDevice& device, NewMatch match,
                       std::vector<MatchCandidate>& found) {
     std::vector<std::string> paths;
@@ -342,8 +359,10 @@ class Identifier {
       if (!part.self().node.empty()) paths.push_back(EscapedForGlob(part.self().node));
     }
     const SysfsDevice& self = device.parts.front().self();
-    const bool is_fixed = self.path.starts_with("/sys/devices/virtual/") && paths.size() == 1 &&
-                          NameWithoutNumbers(self.node) == paths.front();
+    const bool is_named = self.subsystem == "net" || (self.subsystem == "block" && found.empty()) ||
+                          NameWithoutNumbers(self.node) == EscapedForGlob(self.node);
+    const bool is_fixed =
+        self.path.starts_with("/sys/devices/virtual/") && is_named && paths.size() <= 1;
     if (!paths.empty()) {
       match = {.paths = paths, .together = paths.size() > 1};
       if (match.together) match.id = device.kind->resource;
@@ -352,7 +371,7 @@ class Identifier {
                                          EscapedForGlob(DevpathOf(device.parts.front())));
     }
     if (is_fixed) {
-      found = {{std::move(match), "name " + self.node, "by its name, which stays", ""}};
+      found = {{std::move(match), "name " + self.name, "by its name, which stays", ""}};
     } else {
       found.push_back({std::move(match), "name",
                        "by its name, because nothing that stays after a restart distinguishes it "
@@ -383,7 +402,10 @@ class Identifier {
     const KindTraits& traits = device.kind->traits;
     const auto [usb_id, serial] = IdAndSerial(usb);
     match.usb = {traits.changes_id ? std::string(traits.ids) : usb_id};
+    // Devices with equal serial numbers would have the same ID.
+    if (ambiguous_.contains(usb_id)) match.id = "{usb_port}";
     AddType(match, match.usb.front(), found);
+    match.id = "";
     std::string_view why_not;
     if (serial.empty()) {
       why_not = "it has no serial number";
@@ -415,10 +437,19 @@ class Identifier {
       known = attributes_.emplace(key, DistinguishingAttribute(Alike(device, candidate.key))).first;
     }
     NewMatch& match = candidate.match;
-    if (known->second.empty() || !SelectSingleParts(devices_[device], match)) return false;
+    const bool is_numbered = known->second.empty() && devices_[device].kind->traits.is_numbered;
+    if ((known->second.empty() && !is_numbered) || !SelectSingleParts(devices_[device], match)) {
+      return false;
+    }
     const DeviceAncestry& part = devices_[device].parts.front();
-    const std::string value = NearestAttribute(part, known->second, sysfs_);
-    match.udev.attributes.emplace_back(known->second, EscapedForGlob(value));
+    const std::string value =
+        is_numbered ? part.self().name : NearestAttribute(part, known->second, sysfs_);
+    if (is_numbered) {
+      match.paths = {EscapedForGlob(part.self().node)};
+      candidate.why += " and its number, which stays while the same cards are in the same slots";
+    } else {
+      match.udev.attributes.emplace_back(known->second, EscapedForGlob(value));
+    }
     match.id = Format("{}-{}", candidate.id, EscapedForTemplate(value));
     return true;
   }
@@ -457,6 +488,7 @@ class Identifier {
   DeviceAncestries& ancestries_;
   const Sysfs& sysfs_;
   std::map<TextPair, int> serials_;  ///< how many USB devices have an ID and serial number
+  std::set<std::string> ambiguous_;  ///< IDs of devices with equal serial numbers
   std::vector<std::string> groups_;  ///< what all candidates of a device compare
   std::vector<std::vector<MatchCandidate>> candidates_;  ///< of each device; never empty
   DevicesAtPlaces places_;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/toml_writer.h"
@@ -17,6 +18,12 @@ struct HostDevice {
   std::vector<DeviceAncestry> parts = {};    ///< never empty
   std::vector<DeviceAncestry> console = {};  ///< card nodes of a GPU, which a match leaves out
 };
+
+/// The note of an alternative for all devices with an ID.
+inline constexpr std::string_view kAllOfType = "Or all of its type.";
+
+/// Returns what a device is and calls itself, and its nodes. May block.
+std::string DescriptionOf(const HostDevice& device, const Sysfs& sysfs);
 
 /// A match for a device.
 struct Identity {

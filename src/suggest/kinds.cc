@@ -12,8 +12,7 @@ namespace {
 constexpr KindTraits kWhole{.is_whole = true};
 // The kernel has serial ports without hardware, of the type 0.
 constexpr KindTraits kPort{.attribute = "type", .value = "[1-9]*", .is_attribute_compared = true};
-constexpr KindTraits kOptical{
-    .is_whole = true, .attribute = "type", .value = "5", .is_attribute_compared = true};
+constexpr KindTraits kButton{.attribute = "phys", .value = "{ALSA,LNX*,PNP0C*,isa0061/*}"};
 constexpr KindTraits kNpu{.is_whole = true,
                           .driver = "{amdxdna,intel_vpu,ivpu,qaic,RKNPU,rknpu,rocket}"};
 constexpr KindTraits kCoralUsb{.ids = "{18d1:9302,1a6e:089a}", .changes_id = true};
@@ -21,37 +20,48 @@ constexpr KindTraits kCodec{
     .is_whole = true,
     .driver =
         "{bcm2835-codec*,cedrus*,coda*,hantro*,imx-vpu*,meson-*,mtk-vcodec*,rkvdec*,"
-        "rockchip-rga,s5p-mfc,venus*,wave5*}"};
+        "rockchip-rga,rpivid,s5p-mfc,venus*,wave5*}"};
+constexpr KindTraits kIsp{.is_whole = true, .driver = "{bcm2835-isp,pispbe,rkisp*}"};
 constexpr KindTraits kRadio{
     .ids =
         "{0403:601f,0456:b673,0bda:2832,0bda:2838,1d50:604b,1d50:6089,1d50:60a1,1d50:6108,"
         "2500:0002,2500:0020,2500:0022,2cf0:5246,2cf0:5250}"};
+constexpr KindTraits kRdma{
+    .also = "/dev/infiniband/rdma_cm",
+    .note = "The resource nic can have the same card, so two pods can get it."};
+constexpr KindTraits kNic{.attribute = "type", .value = "1", .note = kHostNetwork};
+constexpr KindTraits kCan{.attribute = "type", .value = "280", .note = kHostNetwork};
 constexpr KindTraits kVfio{.driver = "{*_vfio_pci,vfio-pci}", .also = "/dev/vfio/vfio"};
 
-/// The first kind that recognizes a device applies.
+/// The first kind that recognizes a device applies. Containers do not use those without a resource.
 constexpr DeviceKind kKinds[] = {
     {"serial", "USB serial adapter", "tty", "tty{USB,ACM}[0-9]*"},
     {"uart", "serial port", "tty", "tty{S,AMA,mxc,PS,THS,SC,LP,O,MXUPCI}[0-9]*", kPort},
+    {"uart", "serial port", "tty", "ttyMI[0-9]*", {.is_numbered = true}},
     {"video-codec", "video codec", "video4linux", "video[0-9]*", kCodec},
+    {"isp", "image processor", "video4linux", "*", kIsp},
     {"camera", "camera or other video source", "video4linux", "*", kWhole},
     {"sound", "sound card", "sound", "*C[0-9]*", kWhole},
     {"npu", "NPU", "{accel,drm}", "{accel,card,renderD}[0-9]*", kNpu},
     {"npu", "accelerator", "accel", "accel[0-9]*"},
+    {"fpga", "FPGA", "{drm,xrt_user}", "*", {.is_whole = true, .driver = "xocl*"}},
+    {"display", "display", "drm", "*", {.is_whole = true, .driver = "rockchip-drm"}},
     {"gpu", "GPU", "drm", "{card,renderD}[0-9]*", kWhole},
+    {"gpu", "GPU", "misc", "mali[0-9]*"},
     {"coral", "Coral accelerator", "apex", "apex_[0-9]*"},
     {"coral", "Coral accelerator", "usb", "*", kCoralUsb},
     {"sdr", "software-defined radio", "usb", "*", kRadio},
     {"dvb", "DVB adapter", "dvb", "*", kWhole},
-    {"cec", "HDMI-CEC adapter", "cec", "cec[0-9]*"},
+    {"cec",
+     "HDMI-CEC adapter",
+     "cec",
+     "cec[0-9]*",
+     {.note = "The resource serial can have the same adapter, so two pods can get it."}},
     {"fpga", "FPGA", "{fpga,qdma,xdma,xrt_user}", "*", kWhole},
     {"fpga", "FPGA", "platform", "dfl-{fme,port}.[0-9]*", kWhole},
-    {"rdma",
-     "RDMA device",
-     "infiniband_verbs",
-     "uverbs[0-9]*",
-     {.also = "/dev/infiniband/rdma_cm"}},
-    {"nic", "network interface", "net", "*", {.attribute = "type", .value = "1"}},
-    {"can", "CAN interface", "net", "*", {.attribute = "type", .value = "280"}},
+    {"rdma", "RDMA device", "infiniband_verbs", "uverbs[0-9]*", kRdma},
+    {"nic", "network interface", "net", "*", kNic},
+    {"can", "CAN interface", "net", "*", kCan},
     {"vfio", "PCI function for virtual machines", "pci", "*", kVfio},
     {"tpm", "TPM", "tpmrm", "tpmrm[0-9]*"},
     {"gpio", "GPIO controller", "gpio", "gpiochip[0-9]*"},
@@ -59,30 +69,16 @@ constexpr DeviceKind kKinds[] = {
     {"spi", "SPI device", "spidev", "spidev[0-9]*"},
     {"printer", "USB printer", "usbmisc", "lp[0-9]*"},
     {"modem", "control port of a modem", "{usbmisc,wwan}", "{cdc-wdm,wwan}[0-9]*"},
-    {"optical", "optical drive", "{block,scsi_generic}", "{sg,sr}[0-9]*", kOptical},
+    {"optical",
+     "optical drive",
+     "block",
+     "sr[0-9]*",
+     {.note = "Some programs also need its sg node."}},
     {"hid", "HID device", "hidraw", "hidraw[0-9]*"},
+    {"", "button or jack of the machine", "input", "*", kButton},
     {"input", "input device", "input", "{event,js,mouse}[0-9]*", kWhole},
     {"disk", "disk", "block",
      "{hd[a-z],mmcblk[0-9],mmcblk[0-9][0-9],nvme[0-9]*,sd[a-z]*,vd[a-z]*,xvd[a-z]*}"},
-};
-
-constexpr std::string_view kIsConsole = "it is the console of this machine";
-constexpr std::string_view kIsTypedOn = "a container sees everything that is typed on it";
-
-/// Devices of resources, a pattern with braces, that are dangerous, all or those with an attribute.
-struct Danger {
-  std::string_view resource, why;
-  std::string_view attribute = "", value = "";
-};
-constexpr Danger kDangers[] = {
-    {"uart", kIsConsole, "console", "Y"},
-    {"gpu", kIsConsole, "boot_vga", "1"},
-    {"gpu", kIsConsole, "graphics/fb0/name", "*"},
-    {"hid", kIsTypedOn, "bInterfaceProtocol", "1"},
-    {"hid", kIsTypedOn, "bInterfaceProtocol", "01"},
-    {"input", kIsTypedOn},
-    {"{block,bsg,disk,mtd,nvme,nvme-generic,scsi-generic}", "a container can erase it"},
-    {"watchdog", "a container can restart this machine with it"},
 };
 
 const NodeKind kNodes[] = {
@@ -131,15 +127,6 @@ const std::vector<CompiledKind>& CompiledKinds() {
   return kinds;
 }
 
-/// Returns whether the device, or a parent of it, has an attribute with such a value.
-bool HasAttribute(const DeviceAncestry& device, std::string_view name,
-                  const std::vector<NamePattern>& value, const Sysfs& sysfs) {
-  return std::ranges::any_of(device.devices, [&](const SysfsDevice& one) {
-    const auto found = sysfs.Attribute(one.path, name);
-    return found && MatchesAny(value, *found);
-  });
-}
-
 }  // namespace
 
 bool IsSubsystemOfKind(const std::string& subsystem) {
@@ -160,26 +147,16 @@ const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestr
            (one.driver.empty() ||
             (driver != device.devices.end() && MatchesAny(one.driver, driver->get().driver))) &&
            (one.value.empty() ||
-            HasAttribute(device, one.kind->traits.attribute, one.value, sysfs));
+            HasAttribute(device, std::string(one.kind->traits.attribute), one.value, sysfs));
   });
-  return found == CompiledKinds().end() ? nullptr : found->kind;
-}
-
-std::string_view DangerOf(const DeviceKind& kind, const DeviceAncestry& device,
-                          const Sysfs& sysfs) {
-  for (const Danger& danger : kDangers) {
-    if (!MatchesAny(Compiled(danger.resource), std::string(kind.resource))) continue;
-    if (danger.value.empty() ||
-        HasAttribute(device, danger.attribute, Compiled(danger.value), sysfs)) {
-      return danger.why;
-    }
-  }
-  return "";
+  if (found == CompiledKinds().end() || found->kind->resource.empty()) return nullptr;
+  return found->kind;
 }
 
 bool IsVirtualMedium(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs) {
-  const bool is_usb_disk = kind.resource == "disk" && device.UsbDevice() != nullptr;
-  if (kind.resource != "optical" && !is_usb_disk) return false;
+  static const auto kinds = Compiled("{disk,hid,input,nic}");
+  const bool is_of_kind = MatchesAny(kinds, std::string(kind.resource));
+  if (kind.resource != "optical" && (!is_of_kind || device.UsbDevice() == nullptr)) return false;
   static const auto makers = Compiled("{*[Vv]irtual*,*VIRTUAL*,AMI*,American Megatrends*,iDRAC*}");
   return std::ranges::any_of(
       std::array{"vendor", "model", "manufacturer", "product"},

@@ -20,8 +20,13 @@ struct KindTraits {
   bool changes_id = false;             ///< a device has each of the IDs in turn
   std::string_view driver = "";        ///< of the nearest parent with one, a pattern with braces
   std::string_view also = "";          ///< a node that its users need in addition
+  std::string_view note = "";          ///< what its users should know
+  bool is_numbered = false;            ///< ports of one card, which only their numbers distinguish
   bool is_generic = false;             ///< made for a device that the table does not have
 };
+
+inline constexpr std::string_view kHostNetwork =
+    "A pod needs hostNetwork: true to use it; INTERFACES has its name.";
 
 /// A kind of device that containers use.
 struct DeviceKind {
@@ -40,10 +45,7 @@ bool IsSubsystemOfKind(const std::string& subsystem);
 const DeviceKind* KindOf(const DeviceAncestry& device, DeviceAncestries& ancestries,
                          const Sysfs& sysfs);
 
-/// Returns why an administrator should decide whether pods get the device; "" if it is harmless.
-std::string_view DangerOf(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs);
-
-/// Returns whether a device is for the virtual media of a BMC or hypervisor, which are temporary.
+/// Returns whether a BMC or hypervisor emulates the device: its keyboard, network or media.
 bool IsVirtualMedium(const DeviceKind& kind, const DeviceAncestry& device, const Sysfs& sysfs);
 
 /// Nodes that are found by name: those that containers can share, and cards that are not in sysfs,

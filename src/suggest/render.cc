@@ -2,13 +2,30 @@
 // printable here.
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "suggest/identity.h"
 #include "suggest/suggest.h"
 
 namespace patchbay {
+namespace {
+
+/// Returns a text that devices have in common if a pod can have any of them: the product. A place
+/// or port is not that of another device.
+std::string ProductOf(const Suggestion& one) {
+  const NewMatch& match = one.entry.matches.front();
+  const bool is_alone = !match.paths.empty() || !match.udev.attributes.empty() ||
+                        one.identity.starts_with("by its place");
+  const std::string& text = match.notes.front();
+  return is_alone ? text : text.substr(0, text.rfind(" ("));
+}
+
+}  // namespace
 
 std::string SuggestionsToml(const Suggestions& suggestions) {
   if (suggestions.list.empty() && suggestions.served.empty()) return "";
@@ -18,11 +35,24 @@ std::string SuggestionsToml(const Suggestions& suggestions) {
     file.notes.push_back(Format("already served by {}: {} device{}", resource, count, plural));
   }
   bool is_all_comment = true;
+  std::map<std::string, std::set<std::string>> products;  // by the resource
+  std::set<std::tuple<std::string, std::vector<std::string>, std::string>> types;
   for (const Suggestion& one : suggestions.list) {
-    is_all_comment = is_all_comment && one.entry.matches.front().is_comment;
+    NewMatch match = one.entry.matches.front();
+    // Uncommented twice, an alternative for all of a type would find the same devices.
+    std::erase_if(match.alternatives, [&](const NewMatch& other) {
+      const auto type = std::tuple(one.entry.name, other.usb, other.pci);
+      return other.notes.front() == kAllOfType && !types.insert(type).second;
+    });
+    is_all_comment = is_all_comment && match.is_comment;
+    if (!match.is_comment) products[one.entry.name].insert(ProductOf(one));
     const auto same = std::ranges::find(file.resources, one.entry.name, &NewResource::name);
     if (same != file.resources.end()) {
-      same->matches.push_back(one.entry.matches.front());
+      if (products[one.entry.name].size() > 1) {
+        AddOnce("Pods get any of these devices; give each its own resource to choose.",
+                same->notes);
+      }
+      same->matches.push_back(match);
       continue;
     }
     NewResource& added = file.resources.emplace_back(one.entry);

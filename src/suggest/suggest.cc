@@ -12,8 +12,7 @@
 #include "base/ascii.h"
 #include "base/format.h"
 #include "base/path.h"
-#include "discovery/default_routes.h"
-#include "discovery/disk_use.h"
+#include "discovery/device_risks.h"
 #include "discovery/named_devices.h"
 #include "model/glob.h"
 #include "suggest/identity.h"
@@ -24,6 +23,7 @@ namespace {
 
 constexpr std::string_view kDomain = "example.com/";
 constexpr std::size_t kMaxListed = 100;  ///< matches of a resource, nodes of a device
+constexpr std::size_t kMaxSimilar = 5;   ///< names
 constexpr int kSharedReplicas = 20;
 
 /// Returns a text that only the parts of one device of a kind have in common: the directory in
@@ -35,10 +35,7 @@ std::string WholeOf(const DeviceKind& kind, const DeviceAncestry& device, const 
     if (group) return *group;
   }
   if (!kind.traits.is_whole) return device.self().path;
-  if (const SysfsDevice* usb = device.UsbDevice()) return usb->path;
-  // An optical drive is one of the disks of a PCI function.
-  const SysfsDevice* pci = device.PciDevice();
-  if (pci != nullptr && kind.resource != "optical") return pci->path;
+  if (const SysfsDevice* card = device.Card()) return card->path;
   return device.devices.size() > 1 ? device.devices[1].get().path : device.self().path;
 }
 
@@ -57,7 +54,9 @@ bool IsUsable(const DeviceAncestry& device) {
 /// Returns a text as a part of the name of a resource.
 std::string NameFrom(std::string_view text) {
   std::string name;
-  for (const char c : text.substr(0, 40)) name.push_back(IsAlnum(c) ? ToLower(c) : '-');
+  for (const char c : text.substr(0, 40)) {
+    if (IsAlnum(c) || !name.ends_with('-')) name.push_back(IsAlnum(c) ? ToLower(c) : '-');
+  }
   name.erase(name.find_last_not_of('-') + 1).erase(0, name.find_first_not_of('-'));
   return name.empty() ? "device" : name;
 }
@@ -129,6 +128,14 @@ class Suggester {
       whole.parts.push_back(*device);
     }
     for (auto& [key, device] : found) {
+      // Sensors and other parts of a pipeline are not cameras.
+      const auto is_aside = [](const DeviceAncestry& part) {
+        const auto uses = part.self().properties.find("ID_V4L_CAPABILITIES");
+        const bool is_known = uses != part.self().properties.end();
+        return part.self().name.starts_with("v4l-") || (is_known && uses->second == ":");
+      };
+      const bool is_camera = device.kind->resource == "camera";
+      if (is_camera && std::ranges::all_of(device.parts, is_aside)) continue;
       if (device.kind->resource == "gpu") SplitConsole(device);
       Add(std::move(device));
     }
@@ -142,11 +149,8 @@ class Suggester {
 
   /// Separates the card nodes of a GPU, of which only these are the console, from its render nodes.
   void SplitConsole(HostDevice& gpu) {
-    if (DangerOf(*gpu.kind, gpu.parts.front(), sysfs_).empty()) return;
-    const auto is_render = [](const DeviceAncestry& part) {
-      return part.self().name.starts_with("renderD");
-    };
-    const auto cards = std::stable_partition(gpu.parts.begin(), gpu.parts.end(), is_render);
+    const auto is_harmless = [&](const auto& part) { return risks_.Of(part).empty(); };
+    const auto cards = std::stable_partition(gpu.parts.begin(), gpu.parts.end(), is_harmless);
     if (cards == gpu.parts.begin()) return;
     gpu.console.assign(cards, gpu.parts.end());
     gpu.parts.erase(cards, gpu.parts.end());
@@ -178,15 +182,28 @@ class Suggester {
       const std::string resource = ServedBy(devices_[i]);
       if (!request_.lists_served && !resource.empty()) {
         ++result_.served[resource];
-      } else if (IsVirtualMedium(kind, part, sysfs_)) {
+      } else if (IsVirtualMedium(kind, part, sysfs_) ||
+                 (kind.resource == "gpu" && !NvidiaNodeOf(part, sysfs_).empty())) {
         continue;
-      } else if (kind.resource == "disk" && !uses_.RiskOf(part.self()).empty()) {
+      } else if (kind.resource == "disk" && !risks_.disks().RiskOf(part.self()).empty()) {
         ++result_.used_disks;
       } else {
         offered.push_back(i);
       }
     }
     return offered;
+  }
+
+  /// Returns why an administrator should decide whether pods get a device, "" if it is harmless.
+  std::string DangerOf(const HostDevice& device) {
+    for (const DeviceAncestry& part : device.parts) {
+      const SysfsDevice& self = part.self();
+      if (device.kind->traits.is_generic && self.node.empty() && self.subsystem != "net") {
+        return "it has no node, so a container gets nothing with it";
+      }
+      if (std::string why = risks_.Of(part); !why.empty()) return why;
+    }
+    return "";
   }
 
   void AddDevice(const HostDevice& device, Identity identity) {
@@ -197,20 +214,17 @@ class Suggester {
       made.entry.nodes.push_back({.host_path = std::string(kind.traits.also), .optional = true});
     }
     if (self.properties.contains("INTERFACE")) made.entry.env = {{"INTERFACES", "{INTERFACE}"}};
+    if (!kind.traits.note.empty()) made.entry.notes.emplace_back(kind.traits.note);
     for (const DeviceAncestry& part : device.parts) {
       if (made.devices.size() == kMaxListed) break;
       made.devices.push_back(part.self().node.empty() ? part.self().name : part.self().node);
     }
+    if (kind.resource == "vfio" && !kind.traits.is_generic) {
+      made.devices = {"/dev/vfio/" + WholeOf(kind, device.parts.front(), sysfs_)};
+    }
     NewMatch& match = made.entry.matches.front();
-    if (kind.traits.is_generic && self.node.empty() && self.subsystem != "net") {
-      match.notes.emplace_back("It has no node: a container gets only its variables.");
-    }
     made.served_by = ServedBy(device);
-    if (self.subsystem == "net" && kind.resource != "can") {
-      made.danger = routes_.DangerOf(self);
-    } else if (made.danger = uses_.RiskOf(self); made.danger.empty() && device.console.empty()) {
-      made.danger = DangerOf(kind, device.parts.front(), sysfs_);
-    }
+    made.danger = DangerOf(device);
     if (!device.console.empty()) {
       NewMatch whole = match;
       whole.alternatives.clear();
@@ -302,27 +316,55 @@ class Suggester {
   void Ask(const std::string& word) {
     const WordTarget named = FindNamed(word, request_.directory, ancestries_, sysfs_);
     std::string why_none = named.why_none;
-    if (!named.node.empty() && !asked_nodes_.insert(named.node).second) return;
+    if (!named.note.empty()) result_.notes.push_back(named.note);
+    // A path in /sys, or another node, names the device of the node that the kernel has for it.
+    std::string node = named.node;
+    if (named.syspaths.size() == 1) {
+      const auto device = ancestries_.Of(named.syspaths.front());
+      if (device && host_.Resolve(device->self().node)) node = device->self().node;
+    }
     const auto kind = std::ranges::find_if(NodeKinds(), [&](const NodeKind& one) {
-      return !named.node.empty() && Glob::Compile(one.paths).value().Matches(named.node) &&
+      return !node.empty() && Glob::Compile(one.paths).value().Matches(node) &&
              (one.regex.empty() || named.syspaths.empty());
     });
+    const bool is_by_name = kind != NodeKinds().end() || named.syspaths.empty();
+    if (is_by_name && !node.empty() && !asked_nodes_.insert(node).second) return;
     if (kind != NodeKinds().end()) {
-      AddNodes(*kind, named.node);
+      AddNodes(*kind, node);
     } else if (!named.syspaths.empty()) {
       for (const std::string& path : named.syspaths) {
         why_none = AskDevice(path, named.node.empty());
       }
-    } else if (!named.node.empty()) {
+    } else if (!node.empty()) {
       const std::string why =
           "by its name, because /sys does not have it: check it after a restart";
-      const NewMatch match{
-          .notes = {Format("device ({})", named.node), Format("It is matched {}.", why)},
-          .paths = {EscapedForGlob(named.node)}};
-      AddByName(SuggestionOf(NameFrom(BaseName(named.node)), match, why), {named.node});
+      NewMatch match{.notes = {Format("device ({})", node), Format("It is matched {}.", why)},
+                     .paths = {EscapedForGlob(node)}};
+      for (const NodeKind& one : NodeKinds()) {
+        if (std::ranges::count(one.also, node) == 0) continue;
+        match.notes.push_back(Format("It is useless without an {}: name one of those.", one.what));
+      }
+      Suggestion made = SuggestionOf(NameFrom(BaseName(node)), match, why);
+      const auto file = host_.Resolve(node);
+      if (file && file->type == FileType::kBlock) made.danger = kErases;
+      AddByName(std::move(made), {node});
     }
     if (why_none.empty()) return;
-    result_.unknown.push_back({word, why_none, SimilarNames(word, ancestries_, sysfs_)});
+    result_.unknown.push_back({word, why_none, SimilarTo(word)});
+  }
+
+  /// Returns the names of devices whose kind or product has the word, or else of similar ones.
+  std::vector<std::string> SimilarTo(const std::string& word) {
+    std::vector<std::string> similar;
+    for (const HostDevice& device : devices_) {
+      const SysfsDevice& self = device.parts.front().self();
+      const std::string text =
+          Format("{} {}", device.kind->resource, DescriptionOf(device, sysfs_));
+      const bool has_word = word.size() > 2 && ToLower(text).find(ToLower(word)) != text.npos;
+      if (has_word) similar.push_back(self.node.empty() ? self.name : self.node);
+    }
+    similar.resize(std::min(similar.size(), kMaxSimilar));
+    return similar.empty() ? SimilarNames(word, ancestries_, sysfs_) : similar;
   }
 
   /// Asks for the devices that a device of sysfs is a part of, or that have parts below it. Returns
@@ -352,7 +394,10 @@ class Suggester {
     if (groups.contains("")) return "it has no subsystem in /sys";
     for (auto& [subsystem, group] : groups) {
       const bool has_node = !group.parts.front().self().node.empty();
-      group.kind = &KindFor(subsystem, group.parts.size() > 1);
+      // An interface without hardware is one of its kind, too.
+      const bool is_net = subsystem == "net" && group.parts.size() == 1;
+      group.kind = is_net ? KindOf(group.parts.front(), ancestries_, sysfs_) : nullptr;
+      if (group.kind == nullptr) group.kind = &KindFor(subsystem, group.parts.size() > 1);
       asked_.insert(Add(std::move(group)));
       AddOthers(subsystem, has_node);
     }
@@ -368,7 +413,9 @@ class Suggester {
                                                   keep(subsystem + " device"),
                                                   keep(EscapedForGlob(subsystem)),
                                                   "*",
-                                                  {.is_whole = is_whole, .is_generic = true}});
+                                                  {.is_whole = is_whole,
+                                                   .note = subsystem == "net" ? kHostNetwork : "",
+                                                   .is_generic = true}});
   }
 
   /// Adds the other devices of a subsystem.
@@ -388,8 +435,7 @@ class Suggester {
   const HostRoot& host_;
   const Sysfs sysfs_{host_};
   DeviceAncestries ancestries_{sysfs_};
-  const DefaultRoutes routes_{host_};
-  DiskUse uses_{sysfs_};
+  DeviceRisks risks_{ancestries_, sysfs_};
   std::deque<DeviceKind> generic_kinds_;
   std::deque<std::string> texts_;  ///< of generic kinds
   std::vector<HostDevice> devices_;

@@ -962,7 +962,7 @@ class HostView(PageTest):
         self.robot()
         self.open_view()
         self.assertRegex(self.browser.texts("#host-sum")[0], r"^\d+ devices, 1 served; 1 disk in use by the node left out\. "
-                         r"Replace example\.com with a domain of yours\.$")
+                         r"The devices of this host\. Replace example\.com with a domain of yours\.$")
         self.assertFalse(self.browser.see("at('tiles').checkVisibility()"))
         self.assertIn("served by example.com/lidar", self.browser.see(self.item("/dev/ttyUSB0") + ".innerText"))
         self.assertIn("not served", self.browser.see(self.item("/dev/ttyUSB1") + ".innerText"))
@@ -982,7 +982,7 @@ class HostView(PageTest):
     def test_shows_why_a_device_needs_a_decision(self):
         self.robot()
         self.open_view()
-        self.assertIn("everything that is typed on it", self.browser.see("[...document.querySelectorAll('#host .warn')].map((e) => e.innerText).join()"))
+        self.assertIn("the host has a route over it", self.browser.see("[...document.querySelectorAll('#host .warn')].map((e) => e.innerText).join()"))
 
     def test_counts_the_devices_of_a_kind_that_are_not_shown(self):
         support.skip_unless_device_nodes()
@@ -993,7 +993,7 @@ class HostView(PageTest):
         host_tree.make(host, self.dir / "host")
         self.open(self.daemon("suggest_page = true\n" + resource("example.com/lidar", self.LIDAR)), "#view=host")
         self.await_see("hostDevices?.suggestions.length === 100")
-        self.await_see(r"/uart[^]*\n3 more of this kind are not shown/.test(at('host').innerText)")
+        self.await_see(r"/uart[^]*\n3 more of this kind are not shown/i.test(at('host').innerText)")
 
     def test_is_off_without_its_key(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0")))

@@ -1,5 +1,7 @@
 #include "suggest/identity.h"
 
+#include <unistd.h>
+
 #include "suggest_support.h"
 
 namespace patchbay {
@@ -91,6 +93,36 @@ TEST_F(IdentityTest, MatchesPciFunctionByAddress) {
 )"));
 }
 
+TEST_F(IdentityTest, PortsOfACardThatOnlyTheirNumbersDistinguishAreMatchedByAddressAndNumber) {
+  const std::string card = "/sys/devices/pci0000:00/0000:04:00.0";
+  sysfs_.Device(card,
+                {.subsystem = "pci", .attributes = {{"vendor", "0x1393"}, {"device", "0x1043"}}});
+  for (const std::string number : {"0", "1"}) {
+    sysfs_.Device(card + "/tty/ttyMI" + number, {.subsystem = "tty", .number = "174:" + number});
+  }
+  for (const std::string& suggested : {Suggested(), Suggested({"ttyMI0", "ttyMI1"})}) {
+    EXPECT_THAT(suggested, AllOf(HasSubstr("example.com/uart"), HasSubstr(R"(
+  path = "/dev/ttyMI1"
+  pci = "1393:1043"
+  pci_address = "0000:04:00.0"
+  udev = { subsystem = "tty" }
+  id = "{pci_address}-ttyMI1"
+)")));
+  }
+}
+
+TEST_F(IdentityTest, NodeOfAnIommuGroupIsMatchedByPciAddress) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
+  const std::string function = "/sys/devices/pci0000:00/0000:0a:00.0";
+  sysfs_.Device(function, {.subsystem = "pci",
+                           .driver = "vfio-pci",
+                           .attributes = {{"vendor", "0x10de"}, {"device", "0x1e87"}}});
+  tree_.Link(function + "/iommu_group", "../../../kernel/iommu_groups/26");
+  sysfs_.Device("/sys/devices/virtual/vfio/26",
+                {.subsystem = "vfio", .number = "511:0", .node = "vfio/26"});
+  EXPECT_EQ(Suggested({"/dev/vfio/26"}), Suggested({"0000:0a:00.0"}));
+}
+
 TEST_F(IdentityTest, MatchesByIdPathOfUdev) {
   const std::string npu = "/sys/devices/platform/fdab0000.npu";
   sysfs_.Device("/sys/devices/platform", {});
@@ -135,19 +167,38 @@ TEST_F(IdentityTest, MatchesByPlaceWithoutNumbersOfTheKernel) {
   const std::string before = Suggested();
   EXPECT_THAT(
       before,
-      AllOf(
-          HasSubstr(
-              R"(DEVPATH = "/devices/platform/fe204000.spi/spi_master/spi*/spi*.1/spidev/spidev*.1")"),
-          HasSubstr(R"(id = "fe204000.spi-spi.1-spidev.1")")));
+      AllOf(HasSubstr(
+                R"(DEVPATH = "/devices/platform/fe204000.spi/spi_master/spi{[0-9],[0-9][0-9],)"),
+            HasSubstr(R"(id = "fe204000.spi-spi.1-spidev.1")")));
   sysfs_.Remove("/sys/devices/platform");
   AddBuses(9, 3, sysfs_);
   EXPECT_EQ(WithoutComments(before), WithoutComments(Suggested()));
 }
 
-TEST_F(IdentityTest, PatternOfABusDoesNotMatchTheBusBehindIt) {
-  AddBuses(0, 0, sysfs_);
-  EXPECT_THAT(Suggested(),
-              HasSubstr("fe205000.i2c/i2c-{[0-9],[0-9][0-9],[0-9][0-9][0-9]}/i2c-dev"));
+TEST_F(IdentityTest, PatternOfABusDoesNotMatchABusThatComesBehindIt) {
+  sysfs_.Device("/sys/devices/platform", {});
+  sysfs_.Device("/sys/devices/platform/fe205000.i2c", {.subsystem = "platform"});
+  sysfs_.Device("/sys/devices/platform/fe205000.i2c/i2c-1", {.subsystem = "i2c"});
+  sysfs_.Device("/sys/devices/platform/fe205000.i2c/i2c-1/i2c-dev/i2c-1",
+                {.subsystem = "i2c-dev", .number = "89:1"});
+  for (const std::string& suggested : {Suggested(), Suggested({"i2c-1"})}) {
+    EXPECT_THAT(suggested, HasSubstr("/i2c-{[0-9],[0-9][0-9],[0-9][0-9][0-9]}/i2c-dev/i2c-*\""));
+  }
+}
+
+TEST_F(IdentityTest, VirtualDevicesAreMatchedByTheNameThatTheyHave) {
+  tree_.File("/proc/1/net/route", "");
+  for (const std::string name : {"br-lan0", "vcan0"}) {
+    sysfs_.Device("/sys/devices/virtual/net/" + name, {.subsystem = "net",
+                                                       .ifindex = std::to_string(name.size()),
+                                                       .attributes = {{"type", "280"}}});
+    EXPECT_THAT(WithoutComments(Suggested({name})),
+                HasSubstr("DEVPATH = \"/devices/virtual/net/" + name + "\""));
+  }
+  sysfs_.Device("/sys/devices/virtual/block/loop0",
+                {.subsystem = "block", .devtype = "disk", .number = "7:0"});
+  EXPECT_THAT(Suggested({"loop0"}),
+              AllOf(HasSubstr("path = \"/dev/loop0\""), HasSubstr("by its name, which stays")));
 }
 
 TEST_F(IdentityTest, RequestedDeviceIsMatchedByTypeIfNoOtherOneHasIt) {
@@ -178,6 +229,32 @@ TEST_F(IdentityTest, RequestedDeviceIsMatchedExactlyIfOthersHaveItsType) {
   EXPECT_THAT(suggested, HasSubstr("  # Or all of its type.\n  # [[resource.match]]\n"));
 }
 
+TEST_F(IdentityTest, AlternativeForAllOfATypeIsThereOnceWithAnIdThatIsUnique) {
+  Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
+  Tty(Usb("1-2", "0403:6001", "SAME"), 1);
+  Tty(Usb("1-3", "0403:6001", "SAME"), 2);
+  const std::string suggested = Suggested({"1-1", "1-2"});
+  const std::string all = R"(
+  # Or all of its type.
+  # [[resource.match]]
+  # usb = "0403:6001"
+  # udev = { subsystem = "tty" }
+  # id = "{usb_port}"
+)";
+  EXPECT_THAT(suggested, HasSubstr(all));
+  EXPECT_EQ(suggested.find("Or all"), suggested.rfind("Or all"));
+}
+
+TEST_F(IdentityTest, PlacesOfOneResourceHaveDifferentIds) {
+  sysfs_.Device("/sys/devices/platform", {});
+  sysfs_.Device("/sys/devices/platform/MSFT0101:00", {.subsystem = "platform"});
+  for (const std::string kind : {"tpm", "tpmrm"}) {
+    sysfs_.Device("/sys/devices/platform/MSFT0101:00/" + kind + "/" + kind + "0",
+                  {.subsystem = kind, .number = kind == "tpm" ? "10:224" : "253:0"});
+  }
+  EXPECT_THAT(Suggested({"tpm0", "tpmrm0"}), Not(HasSubstr(R"(id = "MSFT0101:00")")));
+}
+
 TEST_F(IdentityTest, RequestedEqualDevicesAreMatchedByNameWithAReason) {
   for (const std::string name : {"tpmrm0", "tpmrm1"}) {
     sysfs_.Device("/sys/devices/virtual/tpmrm/" + name,
@@ -188,8 +265,9 @@ TEST_F(IdentityTest, RequestedEqualDevicesAreMatchedByNameWithAReason) {
 }
 
 TEST_F(IdentityTest, EqualDevicesShareOneMatchInAComment) {
+  sysfs_.Device("/sys/devices/platform", {});
   for (const std::string name : {"tpmrm0", "tpmrm1"}) {
-    sysfs_.Device("/sys/devices/virtual/tpmrm/" + name,
+    sysfs_.Device("/sys/devices/platform/tpmrm/" + name,
                   {.subsystem = "tpmrm", .number = "253:" + name.substr(5)});
   }
   const std::string suggested = Suggested();

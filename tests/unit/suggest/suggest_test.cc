@@ -68,6 +68,62 @@ TEST_F(SuggestionsTest, DangerousDevicesAreComments) {
   EXPECT_EQ(WithoutComments(suggested), "\n");
 }
 
+TEST_F(SuggestionsTest, ControlsOfTheMachineAreComments) {
+  int minor = 0;
+  for (const std::string path :
+       {"mem/mem", "mem/port", "mem/kmsg", "tty/console", "tty/tty0", "tty/tty63", "graphics/fb0",
+        "vc/vcs1", "misc/uinput", "misc/uhid", "misc/nvram", "misc/device-mapper", "misc/watchdog",
+        "ipmi/ipmi0", "mmc_rpmb/mmcblk0rpmb", "misc/hpet"}) {
+    const std::string syspath = "/sys/devices/virtual/" + path;
+    sysfs_.Device(syspath, {.subsystem = path.substr(0, path.find('/')),
+                            .number = "240:" + std::to_string(++minor)});
+    EXPECT_EQ(WithoutComments(Suggested({syspath})) == "\n", path != "misc/hpet") << path;
+  }
+}
+
+TEST_F(SuggestionsTest, AnotherNodeOfADeviceHasItsEntryAndDanger) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
+  sysfs_.Device("/sys/devices/virtual/mem/mem", {.subsystem = "mem", .number = "1:1"});
+  sysfs_.Device("/sys/devices/virtual/misc/kvm", {.subsystem = "misc", .number = "10:232"});
+  tree_.CharDevice("/dev/alias", 1, 1);
+  tree_.BlockDevice("/dev/disk-alias", 8, 0);
+  EXPECT_EQ(WithoutComments(Suggested({"/dev/mem"})), "\n");
+  EXPECT_EQ(Suggested({"alias"}), Suggested({"mem"}));
+  EXPECT_EQ(Suggested({"/sys/devices/virtual/mem/mem", "mem"}), Suggested({"mem"}));
+  EXPECT_EQ(Suggested({"/sys/devices/virtual/misc/kvm"}), Suggested({"kvm"}));
+  EXPECT_THAT(Suggested({"disk-alias"}), HasSubstr("a container can erase it"));
+}
+
+TEST_F(SuggestionsTest, RawNodesAreAsDangerousAsTheirDevice) {
+  const std::string keyboard = Usb("1-1", "046d:c31c", "");
+  sysfs_.Device(keyboard + "/input/input3/event3",
+                {.subsystem = "input",
+                 .number = "13:67",
+                 .node = "/dev/input/event3",
+                 .udev = {{"ID_INPUT", "1"}, {"ID_INPUT_KEYBOARD", "1"}}});
+  sysfs_.Device(keyboard + "/hid/hidraw/hidraw1", {.subsystem = "hidraw", .number = "240:1"});
+  const std::string disk = Usb("1-2", "1058:25a2", "") + "/host0/target0:0:0/0:0:0:0";
+  sysfs_.Device(disk, {.subsystem = "scsi", .attributes = {{"type", "0"}}});
+  sysfs_.Device(disk + "/block/sda", {.subsystem = "block", .devtype = "disk", .number = "8:0"});
+  sysfs_.Device(disk + "/scsi_generic/sg0", {.subsystem = "scsi_generic", .number = "21:0"});
+  sysfs_.Device(Usb("1-3", "0b95:7720", "") + "/net/eth0", {.subsystem = "net", .ifindex = "2"});
+  Routes("eth0");
+  Tty(Usb("1-4", "0403:6001", ""), 0);
+  EXPECT_EQ(WithoutComments(Suggested()).find("hidraw"), std::string::npos);
+  tree_.File("/proc/1/mountinfo", "28 1 8:0 / / rw - ext4 /dev/sda rw\n");
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
+  for (unsigned minor : {1, 2, 3}) tree_.CharDevice("/dev/raw" + std::to_string(minor), 189, minor);
+  for (const auto& [word, why] :
+       {std::pair("raw1", "/dev/input/event3 is a part of it"),
+        std::pair("hidraw1", "/dev/input/event3 is a part of it"),
+        std::pair("raw2", "/dev/sda is a part of it"), std::pair("raw3", "eth0 is a part of it"),
+        std::pair("sg0", "/dev/sda is a part of it")}) {
+    EXPECT_THAT(Suggested({word}), HasSubstr(why)) << word;
+    EXPECT_EQ(WithoutComments(Suggested({word})), "\n") << word;
+  }
+  EXPECT_NE(WithoutComments(Suggested({"ttyUSB0"})), "\n");
+}
+
 TEST_F(SuggestionsTest, ConsoleIsACommentNextToOtherPorts) {
   sysfs_.Device("/sys/devices/platform", {});
   for (const auto& [name, console] : {std::pair("ttyS0", "Y"), std::pair("ttyS1", "N")}) {
@@ -81,17 +137,90 @@ TEST_F(SuggestionsTest, ConsoleIsACommentNextToOtherPorts) {
               AllOf(HasSubstr("ttyS1.serial"), Not(HasSubstr("ttyS0.serial"))));
 }
 
-TEST_F(SuggestionsTest, NicOfTheDefaultRouteIsAComment) {
+TEST_F(SuggestionsTest, PortsThatTheKernelDidNotFindAreLeftOutOrComments) {
+  sysfs_.Device("/sys/devices/platform", {});
+  for (const std::string name : {"ttyS2", "ttyS3"}) {
+    const std::string type = name == "ttyS2" ? "0" : "";
+    sysfs_.Device("/sys/devices/platform/serial8250/tty/" + name,
+                  {.subsystem = "tty",
+                   .number = "4:6" + name.substr(4),
+                   .attributes = type.empty() ? test::FakeDevice::Pairs()
+                                              : test::FakeDevice::Pairs{{"type", type}}});
+  }
+  EXPECT_THAT(Suggested(), IsEmpty());
+  EXPECT_EQ(WithoutComments(Suggested({"ttyS2"})), "\n");
+}
+
+TEST_F(SuggestionsTest, HubsAreComments) {
+  sysfs_.Device(
+      kXhci + "/usb1/1-1",
+      {.subsystem = "usb",
+       .devtype = "usb_device",
+       .number = "189:2",
+       .node = "hub",
+       .attributes = {{"idVendor", "05e3"}, {"idProduct", "0610"}, {"bDeviceClass", "09"}}});
+  Tty(Usb("1-1/1-1.1", "0403:6001", ""), 0);
+  EXPECT_EQ(WithoutComments(Suggested({"1-1"})), "\n");
+  EXPECT_NE(WithoutComments(Suggested({"ttyUSB0"})), "\n");
+}
+
+TEST_F(SuggestionsTest, OnlyKeyboardsAndMiceAreTypedOn) {
+  sysfs_.Device("/sys/devices/LNXPWRBN:00", {.subsystem = "acpi"});
+  for (const auto& [name, phys, kind] :
+       {std::tuple("0", "LNXPWRBN/button/input0", "KEY"),
+        std::tuple("1", "usb-1/input0", "JOYSTICK"), std::tuple("2", "usb-2/input0", "KEYBOARD"),
+        std::tuple("3", "usb-3/input0", "MOUSE")}) {
+    const std::string input = std::string("/sys/devices/LNXPWRBN:00/") + name + "/input" + name;
+    sysfs_.Device(input, {.subsystem = "input", .attributes = {{"phys", phys}}});
+    sysfs_.Device(input + "/event" + name,
+                  {.subsystem = "input",
+                   .number = std::string("13:6") + name,
+                   .node = std::string("input/event") + name,
+                   .udev = {{"ID_INPUT", "1"}, {std::string("ID_INPUT_") + kind, "1"}}});
+  }
+  const std::string all = Suggested();
+  EXPECT_THAT(all, AllOf(Not(HasSubstr("event0")), HasSubstr("event2"), HasSubstr("event3")));
+  EXPECT_THAT(WithoutComments(all),
+              AllOf(HasSubstr("LNXPWRBN:00/1/"), Not(HasSubstr("LNXPWRBN:00/2/"))));
+}
+
+TEST_F(SuggestionsTest, NicThatTheHostUsesIsAComment) {
   Routes("eth0");
+  const auto route = [](const std::string& destination, const std::string& interface) {
+    return destination + std::string(32 - destination.size(), '0') +
+           " 40 00000000000000000000000000000000 00 00000000000000000000000000000000 00000100 "
+           "00000001 00000000 00000001 " +
+           interface + "\n";
+  };
+  tree_.File("/proc/1/net/ipv6_route",
+             route("fd", "eth1") + route("fe80", "eth6") + route("ff", "eth6"));
+  const std::pair<const char*, const char*> kInterfaces[] = {
+      {"eth0", ""},       {"eth1", ""},       {"eth2", "upper_bond0"},
+      {"eth3", "master"}, {"eth4", "brport"}, {"eth5", "lower_x"},
+      {"eth6", ""}};
+  for (const auto& [name, link] : kInterfaces) {
+    const std::string address = std::string("0000:00:0") + name[3] + ".0";
+    Nic(address, name, 2 + name[3] - '0');
+    if (*link == '\0') continue;
+    tree_.Link("/sys/devices/pci0000:00/" + address + "/net/" + name + "/" + link, "../bond0");
+  }
+  const std::string all = Suggested();
+  EXPECT_THAT(all, AllOf(HasSubstr("the default route of the host uses it"),
+                         HasSubstr("the host has a route over it"),
+                         HasSubstr("the host connects it with another interface")));
+  for (const auto& [name, link] : kInterfaces) {
+    const bool is_free = std::string_view(name) == "eth6";
+    const std::string address = std::string("0000:00:0") + name[3];
+    EXPECT_EQ(WithoutComments(all).find(address) != std::string::npos, is_free) << name;
+    EXPECT_EQ(WithoutComments(Suggested({name})) != "\n", is_free) << name;
+  }
+}
+
+TEST_F(SuggestionsTest, InterfacesHaveANoteOfWhatPodsNeed) {
   Nic("0000:00:03.0", "eth0", 2);
-  Nic("0000:00:04.0", "eth1", 3);
-  Nic("0000:00:05.0", "eth2", 4);
-  tree_.Link("/sys/devices/pci0000:00/0000:00:05.0/net/eth2/upper_bond0", "../bond0");
-  EXPECT_THAT(Suggested(), AllOf(HasSubstr("the default route of the host uses it"),
-                                 HasSubstr("another interface of the host uses it")));
-  EXPECT_THAT(WithoutComments(Suggested()),
-              AllOf(HasSubstr("0000:00:04.0"), Not(HasSubstr("0000:00:03.0")),
-                    Not(HasSubstr("0000:00:05.0"))));
+  EXPECT_THAT(Suggested({"eth0"}), HasSubstr("hostNetwork: true"));
+  Tty(Usb("1-1", "0403:6001", ""), 0);
+  EXPECT_THAT(Suggested({"ttyUSB0"}), Not(HasSubstr("hostNetwork")));
 }
 
 TEST_F(SuggestionsTest, NicIsACommentIfRoutesAreNotVisible) {
@@ -109,6 +238,12 @@ TEST_F(SuggestionsTest, VirtualInterfacesAreLeftOut) {
                 {.subsystem = "net", .ifindex = "3", .attributes = {{"type", "1"}}});
   EXPECT_THAT(Suggested({"eth0"}), HasSubstr("the default route of the host uses it"));
   EXPECT_THAT(WithoutComments(Suggested({"br0"})), HasSubstr("/devices/virtual/net/br0"));
+  sysfs_.Device("/sys/devices/virtual/net/vcan0",
+                {.subsystem = "net", .ifindex = "4", .attributes = {{"type", "280"}}});
+  EXPECT_THAT(Suggested({"vcan0"}), HasSubstr("example.com/can"));
+  sysfs_.Device("/sys/devices/virtual/net/lo",
+                {.subsystem = "net", .ifindex = "1", .attributes = {{"type", "772"}}});
+  EXPECT_EQ(WithoutComments(Suggested({"lo"})), "\n");
 }
 
 TEST_F(SuggestionsTest, DisksInUseAreCounted) {
@@ -139,13 +274,98 @@ TEST_F(SuggestionsTest, DisksOfAnArrayAreLeftOut) {
   EXPECT_THAT(Suggested({"sda"}), HasSubstr("it has a part of an array or a volume"));
 }
 
+TEST_F(SuggestionsTest, DevicesThatCannotReplaceEachOtherHaveAComment) {
+  const auto pool = HasSubstr("# Pods get any of these devices; give each its own resource");
+  Tty(Usb("1-1", "0403:6001", "", {{"product", "FT232R"}}), 0);
+  Tty(Usb("1-2", "0403:6001", "", {{"product", "FT232R"}}), 1);
+  EXPECT_THAT(Suggested(), Not(pool));
+  Tty(Usb("1-3", "10c4:ea60", "", {{"product", "CP2102"}}), 2);
+  EXPECT_THAT(Suggested(), pool);
+  EXPECT_THAT(Suggested({"1-3"}), Not(pool));
+  tree_.Remove("/sys/devices/pci0000:00/0000:00:14.0/usb1/1-3");
+  sysfs_.Device("/sys/devices/platform", {});
+  for (const std::string number : {"0", "1"}) {
+    sysfs_.Device("/sys/devices/platform/gpio" + number + "/gpiochip" + number,
+                  {.subsystem = "gpio", .number = "254:" + number});
+  }
+  EXPECT_THAT(Suggested(), pool);
+}
+
+TEST_F(SuggestionsTest, OnlyDevicesThatCaptureAreCameras) {
+  sysfs_.Device("/sys/devices/platform", {});
+  for (const auto& [name, driver, capabilities] :
+       {std::tuple("video0", "unicam", ":capture:"), std::tuple("video1", "other", ":"),
+        std::tuple("v4l-subdev0", "ov5647", ""), std::tuple("video2", "bcm2835-isp", ":capture:"),
+        std::tuple("video3", "rpivid", ":"), std::tuple("video4", "new", "")}) {
+    const std::string above = std::string("/sys/devices/platform/") + driver;
+    test::FakeDevice::Pairs udev;
+    if (*capabilities != '\0') udev.emplace_back("ID_V4L_CAPABILITIES", capabilities);
+    sysfs_.Device(above, {.subsystem = "platform", .driver = driver});
+    sysfs_.Device(
+        above + "/video4linux/" + name,
+        {.subsystem = "video4linux", .number = "81:" + std::to_string(++devices_), .udev = udev});
+  }
+  EXPECT_THAT(Suggested(),
+              AllOf(HasSubstr("source (/dev/video0)"), Not(HasSubstr("/dev/video1")),
+                    Not(HasSubstr("subdev")), HasSubstr("processor (/dev/video2)"),
+                    HasSubstr("codec (/dev/video3)"), HasSubstr("source (/dev/video4)")));
+}
+
+TEST_F(SuggestionsTest, NetworkAndKeyboardOfABmcAreLeftOut) {
+  Routes("eth9");
+  sysfs_.Device(Usb("1-1", "046b:ffb0", "", {{"product", "Virtual Ethernet."}}) + "/net/usb0",
+                {.subsystem = "net", .ifindex = "2", .attributes = {{"type", "1"}}});
+  EXPECT_THAT(Suggested(), IsEmpty());
+  Tty(Usb("1-2", "0483:5740", "", {{"product", "STM32 Virtual ComPort"}}), 0);
+  EXPECT_THAT(Suggested(), HasSubstr("ttyUSB0"));
+}
+
+TEST_F(SuggestionsTest, LinkThatSeveralDevicesRequestHasANote) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
+  Tty(Usb("1-1", "10c4:ea60", "0001"), 0);
+  tree_.Link("/dev/serial/by-id/silabs", "../../ttyUSB0");
+  EXPECT_THAT(Suggested({"silabs"}), Not(HasSubstr("request the link")));
+  for (const std::string number : {"c188:0", "c188:1"}) {
+    tree_.File("/run/udev/links/serial\\x2fby-id\\x2fsilabs/" + number);
+  }
+  EXPECT_THAT(
+      Suggested({"silabs"}),
+      HasSubstr("# 2 devices request the link /dev/serial/by-id/silabs; now /dev/ttyUSB0 has it."));
+}
+
 TEST_F(SuggestionsTest, VirtualMediaAreLeftOut) {
   const std::string drive = Usb("1-1", "046b:ff20", "AAAABBBB", {{"product", "Virtual Cdrom"}}) +
                             "/host7/target7:0:0/7:0:0:0";
   sysfs_.Device(drive, {.subsystem = "scsi", .attributes = {{"type", "5"}}});
   sysfs_.Device(drive + "/block/sr0", {.subsystem = "block", .devtype = "disk", .number = "11:0"});
   EXPECT_THAT(Suggested(), IsEmpty());
-  EXPECT_THAT(WithoutComments(Suggested({"sr0"})), HasSubstr("046b:ff20"));
+  EXPECT_THAT(WithoutComments(Suggested({"sr0"})), HasSubstr("[[resource.match]]"));
+}
+
+TEST_F(SuggestionsTest, OpticalDrivesAreMatchedByTheirOwnSerialNumber) {
+  const std::string sata = "/sys/devices/pci0000:00/0000:00:17.0";
+  sysfs_.Device(sata, {.subsystem = "pci",
+                       .attributes = {{"vendor", "0x8086"}, {"device", "0x7ae2"}},
+                       .udev = {{"ID_MODEL_FROM_DATABASE", "SATA Controller"}}});
+  for (const std::string number : {"0", "1"}) {
+    const std::string drive = sata + "/ata" + number + "/host" + number;
+    sysfs_.Device(drive, {.subsystem = "scsi", .attributes = {{"type", "5"}}});
+    sysfs_.Device(drive + "/block/sr" + number,
+                  {.subsystem = "block",
+                   .devtype = "disk",
+                   .number = "11:" + number,
+                   .udev = {{"ID_SERIAL", "HL-DT-ST_" + number}, {"ID_MODEL", "DVDRAM"}}});
+  }
+  const std::string active = WithoutComments(Suggested());
+  EXPECT_THAT(active,
+              AllOf(HasSubstr("HL-DT-ST_0"), HasSubstr("HL-DT-ST_1"), Not(HasSubstr("8086:7ae2"))));
+  EXPECT_THAT(Suggested({"sr0"}), AllOf(HasSubstr("optical drive: DVDRAM (/dev/sr0)"),
+                                        HasSubstr("ID_SERIAL = \"HL-DT-ST_0\"")));
+}
+
+TEST_F(SuggestionsTest, MakerIsNotRepeated) {
+  Tty(Usb("1-1", "1e0e:9001", "", {{"manufacturer", "SimTech "}, {"product", "SimTech Modem"}}), 0);
+  EXPECT_THAT(Suggested(), HasSubstr("adapter: SimTech Modem (/dev/ttyUSB0)"));
 }
 
 TEST_F(SuggestionsTest, BootAreasOfAnEmmcAreNotPartOfItsDisk) {
@@ -188,6 +408,56 @@ TEST_F(SuggestionsTest, CardsWithoutSysfsAreMatchedByNumber) {
               HasSubstr(R"x(regex = "/dev/nvidia(?P<gpu>1)")x"));
 }
 
+TEST_F(SuggestionsTest, NvidiaCardIsThereOnceWithTheNodesOfItsDriver) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create device nodes";
+  const std::string card = "/sys/devices/pci0000:00/0000:01:00.0";
+  sysfs_.Device(card, {.subsystem = "pci",
+                       .driver = "nvidia",
+                       .attributes = {{"vendor", "0x10de"}, {"device", "0x2484"}}});
+  sysfs_.Device(card + "/drm/renderD128",
+                {.subsystem = "drm", .number = "226:128", .node = "dri/renderD128"});
+  for (unsigned minor : {0, 1}) {
+    tree_.CharDevice("/dev/nvidia" + std::to_string(minor), 195, minor);
+  }
+  tree_.File("/proc/driver/nvidia/gpus/0000:01:00.0/information",
+             "Model: \t NVIDIA\nDevice Minor: \t 1\nGPU Excluded:\t No\n");
+  EXPECT_THAT(Suggested(), AllOf(HasSubstr("example.com/nvidia"), Not(HasSubstr("/gpu\""))));
+  EXPECT_EQ(Suggested({"/sys/bus/pci/devices/0000:01:00.0"}), Suggested({"nvidia1"}));
+  EXPECT_THAT(Suggested({"10de:2484"}),
+              AllOf(HasSubstr("(/dev/nvidia1)"), HasSubstr("/dev/nvidiactl")));
+  EXPECT_THAT(Suggested({"dri/renderD128"}), HasSubstr("(/dev/dri/renderD128)"));
+  tree_.CharDevice("/dev/nvidiactl", 195, 255);
+  EXPECT_THAT(Suggested({"nvidiactl"}), HasSubstr("useless without an NVIDIA GPU"));
+}
+
+TEST_F(SuggestionsTest, DriversDecideWhatADrmDeviceIs) {
+  sysfs_.Device("/sys/devices/platform", {});
+  const std::string fpga = "/sys/devices/pci0000:00/0000:86:00.1";
+  sysfs_.Device(fpga, {.subsystem = "pci", .driver = "xocl"});
+  sysfs_.Device(fpga + "/drm/renderD128",
+                {.subsystem = "drm", .number = "226:128", .node = "dri/renderD128"});
+  sysfs_.Device(fpga + "/xrt_user/xfpga", {.subsystem = "xrt_user", .number = "235:0"});
+  const std::string display = "/sys/devices/platform/display-subsystem";
+  sysfs_.Device(display, {.subsystem = "platform", .driver = "rockchip-drm"});
+  sysfs_.Device(display + "/drm/card0",
+                {.subsystem = "drm", .number = "226:0", .node = "dri/card0"});
+  sysfs_.Device("/sys/devices/platform/fb000000.gpu", {.subsystem = "platform", .driver = "mali"});
+  sysfs_.Device("/sys/devices/platform/fb000000.gpu/misc/mali0",
+                {.subsystem = "misc", .number = "10:121"});
+  EXPECT_THAT(Suggested(),
+              AllOf(HasSubstr("FPGA (/dev/dri/renderD128, /dev/xfpga)"),
+                    HasSubstr("display (/dev/dri/card0)"), HasSubstr("GPU (/dev/mali0)")));
+}
+
+TEST_F(SuggestionsTest, CardOfTwoResourcesHasAComment) {
+  Routes("eth9");
+  Nic("0000:00:03.0", "eth0", 2);
+  EXPECT_THAT(Suggested(), Not(HasSubstr("same card")));
+  sysfs_.Device("/sys/devices/pci0000:00/0000:00:03.0/infiniband_verbs/uverbs0",
+                {.subsystem = "infiniband_verbs", .number = "231:192"});
+  EXPECT_THAT(Suggested(), HasSubstr("The resource nic can have the same card"));
+}
+
 TEST_F(SuggestionsTest, ServedDevicesAreLeftOutOrComments) {
   Routes("eth1");
   Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
@@ -215,7 +485,8 @@ TEST_F(SuggestionsTest, DeviceOfUnknownKindHasAnEntry) {
   udev = { subsystem = "gizmo" }
 )"));
   EXPECT_THAT(Suggested({"0000:00:14.0"}),
-              AllOf(HasSubstr("It has no node"), HasSubstr(R"(udev = { subsystem = "pci" })")));
+              AllOf(HasSubstr("it has no node"), HasSubstr(R"(udev = { subsystem = "pci" })")));
+  EXPECT_EQ(WithoutComments(Suggested({"0000:00:14.0"})), "\n");
 }
 
 TEST_F(SuggestionsTest, WordThatNamesNoDeviceHasSimilarOnes) {
@@ -226,6 +497,21 @@ TEST_F(SuggestionsTest, WordThatNamesNoDeviceHasSimilarOnes) {
   EXPECT_THAT(suggestions.unknown[0].similar, testing::ElementsAre("ttyUSB0"));
   EXPECT_THAT(suggestions.unknown[1].similar, testing::ElementsAre("0403:6001"));
   EXPECT_EQ(suggestions.unknown[2].why, "it is a directory");
+  tree_.Link("/dev/serial/by-id/ftdi", "../../ttyUSB7");
+  const Suggestions listed = Suggest(HostRoot(tree_.path()), {.devices = {"/dev/serial/by-id"}});
+  EXPECT_THAT(listed.unknown.at(0).similar, testing::ElementsAre("/dev/serial/by-id/ftdi"));
+}
+
+TEST_F(SuggestionsTest, KindsProductsAndShortAddressesAreSimilar) {
+  Tty(Usb("1-1", "10c4:ea60", "", {{"product", "CP2102 Bridge"}}), 0);
+  sysfs_.Device("/sys/devices/pci0003:30/0003:31:00.0", {.subsystem = "pci"});
+  const Suggestions suggestions = Suggest(
+      HostRoot(tree_.path()), {.devices = {"cp2102", "serial", "31:00.0", "gpu", "a\x1b[2J"}});
+  ASSERT_EQ(suggestions.unknown.size(), 5u);
+  EXPECT_EQ(suggestions.unknown[0].similar, std::vector<std::string>{"/dev/ttyUSB0"});
+  EXPECT_EQ(suggestions.unknown[1].similar, std::vector<std::string>{"/dev/ttyUSB0"});
+  EXPECT_EQ(suggestions.unknown[2].similar.at(0), "0003:31:00.0");
+  EXPECT_THAT(suggestions.unknown[3].similar, IsEmpty());
 }
 
 TEST_F(SuggestionsTest, RelativePathsAndPathsInSysfsNameDevices) {
@@ -233,8 +519,10 @@ TEST_F(SuggestionsTest, RelativePathsAndPathsInSysfsNameDevices) {
   Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
   tree_.Link("/dev/serial/by-id/ftdi", "../../ttyUSB0");
   const std::string suggested = Suggested({"/dev/ttyUSB0"});
-  for (const char* word : {"by-id/ftdi", "../../dev/ttyUSB0", "serial/by-id/ftdi", "0403:6001",
-                           "/sys/class/tty/ttyUSB0", "/sys/bus/usb/devices/1-1"}) {
+  tree_.CharDevice("/dev/bus/usb/001/007", 189, 1);
+  for (const char* word :
+       {"ftdi", "001/007", "by-id/ftdi", "../../dev/ttyUSB0", "serial/by-id/ftdi", "0403:6001",
+        "/sys/class/tty/ttyUSB0", "/sys/bus/usb/devices/1-1"}) {
     const SuggestRequest request{.devices = {word}, .directory = "/dev/serial"};
     EXPECT_EQ(SuggestionsToml(Suggest(HostRoot(tree_.path()), request)), suggested) << word;
   }

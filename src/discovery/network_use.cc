@@ -1,0 +1,62 @@
+#include "discovery/network_use.h"
+
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t kMaxRoutes = 8U << 20U;  // bytes of a table
+
+/// The columns of a table of routes, from 0.
+struct RouteTable {
+  const char* path;
+  std::size_t interface, destination, mask;
+  const char *any, *any_mask;
+};
+constexpr RouteTable kRouteTables[] = {
+    {"/proc/1/net/route", 0, 1, 7, "00000000", "00000000"},
+    {"/proc/1/net/ipv6_route", 9, 0, 1, "00000000000000000000000000000000", "00"},
+};
+
+}  // namespace
+
+NetworkUse::NetworkUse(const HostRoot& host) : host_(host) {
+  for (const RouteTable& table : kRouteTables) {
+    const auto text = host.ReadFile(table.path, kMaxRoutes);
+    if (!text) continue;
+    is_known_ = true;
+    std::istringstream lines(*text);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream columns(line);
+      const std::vector<std::string> words{std::istream_iterator<std::string>(columns), {}};
+      if (words.size() < 10) continue;
+      const std::string& destination = words[table.destination];
+      // With IPv6, each interface that is up has routes for link-local addresses and multicast.
+      if (destination.starts_with("fe80") || destination.starts_with("ff0")) continue;
+      has_default_[words[table.interface]] |=
+          destination == table.any && words[table.mask] == table.any_mask;
+    }
+  }
+}
+
+std::string_view NetworkUse::RiskOf(const SysfsDevice& interface) const {
+  const auto is_link = [](std::string_view name) {
+    return name.starts_with("upper_") || name.starts_with("lower_") || name == "master" ||
+           name == "brport";
+  };
+  const std::string type = host_.ReadFile(interface.path + "/type", 16).value_or("");
+  if (type == "772\n") return "it is the loopback interface of the host";
+  if (!is_known_ && type != "280\n")
+    return "the host may need it, because its routes are not visible";
+  const auto routed = has_default_.find(interface.name);
+  if (routed != has_default_.end()) {
+    return routed->second ? "the default route of the host uses it"
+                          : "the host has a route over it";
+  }
+  const auto links = host_.List(interface.path, is_link);
+  return links && !links->empty() ? "the host connects it with another interface" : "";
+}
+
+}  // namespace patchbay

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "discovery/sysfs.h"
+
+namespace patchbay {
+
+/// The use of network interfaces by a host: its routes at the time of construction, from the tables
+/// of its PID 1, and bridges and bonds. May block, like all methods.
+class NetworkUse {
+ public:
+  explicit NetworkUse(const HostRoot& host);
+
+  /// Returns why the host needs a network interface, or may need it; "" if it does not.
+  std::string_view RiskOf(const SysfsDevice& interface) const;
+
+ private:
+  HostRoot host_;
+  bool is_known_ = false;
+  /// The interfaces with routes, and whether a default route is one of them.
+  std::map<std::string, bool, std::less<>> has_default_;
+};
+
+}  // namespace patchbay
