@@ -81,8 +81,9 @@ std::vector<NamedValues> ValuesOfNodes(const Device& device, ScanContext& scan) 
   return values;
 }
 
-/// Returns that a group has nodes of several devices; empty if it does not. USB devices come first:
-/// the PCI slot of a USB device is that of its controller, and a card reader has several disks.
+/// Returns that a group, or without `group_by` what a path of `together` finds, has nodes of
+/// several devices; empty if it does not. USB devices come first: the PCI slot of a USB device is
+/// that of its controller, and a card reader has several disks.
 std::string WhyGroupIsTooLarge(const std::vector<NamedValues>& nodes, const std::string& group_by) {
   struct Kind {
     std::string_view variable, name;
@@ -97,10 +98,13 @@ std::string WhyGroupIsTooLarge(const std::vector<NamedValues>& nodes, const std:
       if (const auto value = NodeValue(node, variable); !value.empty()) values.insert(value);
     }
     if (values.size() > 1) {
-      return Format(
-          "its nodes belong to {} {}, such as {} and {}, because they have the same {}; "
-          "group_by = \"{}\" makes a device of each",
-          values.size(), name, *values.begin(), *values.rbegin(), group_by, variable);
+      const std::string why =
+          group_by.empty()
+              ? "one path of together finds them; name the node of one of them"
+              : Format("they have the same {}; group_by = \"{}\" makes a device of each", group_by,
+                       variable);
+      return Format("its nodes belong to {} {}, such as {} and {}, because {}", values.size(), name,
+                    *values.begin(), *values.rbegin(), why);
     }
     if (variable == "usb_port" && !values.empty()) return "";
   }
@@ -117,6 +121,7 @@ class NoteFinder {
     if (!match.group_by.empty() && variables.device->nodes.size() > 1) {
       Add(variables, WhyGroupIsTooLarge(ValuesOfNodes(*variables.device, scan_), match.group_by));
     }
+    if (match.together) LookAtPaths(match, variables);
     for (const DeviceNode& node : variables.device->nodes) {
       Add(variables, WhyLinkCanMove(node, scan_));
     }
@@ -133,6 +138,19 @@ class NoteFinder {
   }
 
  private:
+  void LookAtPaths(const MatchSpec& match, const Variables& variables) {
+    const auto* source = std::get_if<PathSource>(&match.source);
+    if (source == nullptr) return;
+    const std::vector<NamedValues> values = ValuesOfNodes(*variables.device, scan_);
+    for (const Glob& glob : source->globs) {
+      std::vector<NamedValues> found;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (glob.Matches(variables.device->nodes[i].path)) found.push_back(values[i]);
+      }
+      Add(variables, WhyGroupIsTooLarge(found, ""));
+    }
+  }
+
   void LookAtChosen(const DeviceNodeSpec& given, const Variables& variables) {
     if (!spec_.grant_group && !given.host_path->text().starts_with(kGraphics)) return;
     const auto path = RenderPath(*given.host_path, variables, "host_path");

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <string>
-
-#include <string>
 #include <vector>
 
 #include "discovery/discover.h"
@@ -19,7 +17,7 @@ std::vector<std::string> RequestsOfLink(const std::string& link, const HostRoot&
 /// Sets `notes`: facts about devices that can be allocated, but that containers or administrators
 /// will not like. With grant_group, a node whose group gives no access; a node of /dev/dri that has
 /// another name in the container than in the kernel; a link in a directory by-id that several
-/// devices request; a group of nodes of several cards or disks. Blocks.
+/// devices request; a group, or a path of `together`, with nodes of several cards or disks. Blocks.
 void FindNotes(const ResourceSpec& spec, const std::string& node_name, ScanContext& scan,
                Discovery& discovery);
 

@@ -307,6 +307,21 @@ TEST_F(SysfsGroupingTest, WarnsOfAGroupOfSeveralCards) {
   EXPECT_THAT(found.notes[0].text, HasSubstr("group_by = \"pci_slot\""));
 }
 
+TEST_F(SysfsGroupingTest, WarnsOfAPathOfTogetherThatFindsSeveralCards) {
+  Function("0000:3b:00.0", 1);
+  Function("0000:5e:00.0", 2);
+  const auto notes_of = [&](const std::vector<std::string_view>& paths) {
+    MatchSpec match = test::PathMatch(paths);
+    match.together = true;
+    return Discover(Resource({match}), HostRoot(tree_.path()), "").notes;
+  };
+  const auto notes = notes_of({"/dev/card*"});
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0].text, HasSubstr("2 PCI cards, such as 0000:3b:00 and 0000:5e:00, because "
+                                       "one path of together finds them"));
+  EXPECT_THAT(notes_of({"/dev/card1", "/dev/card2"}), IsEmpty());
+}
+
 TEST_F(SysfsGroupingTest, WarnsOfAGroupOfSeveralDisks) {
   sysfs_.Device(kController, {.subsystem = "pci", .driver = "ahci"});
   for (const std::string n : {"0", "1"}) {
