@@ -28,6 +28,7 @@ namespace {
 
 constexpr unsigned kPatienceS = 8;  ///< for the lock; the hook has a timeout of 10 s
 constexpr int kMaxAddresses = 16;
+constexpr std::size_t kMaxStatusPath = 250;
 
 struct IpAddress {
   int family = AF_UNSPEC;
@@ -124,7 +125,7 @@ bool ParseArguments(int count, char** arguments, Arguments& parsed) {
       is_valid = ParseAddress(value, false, parsed.node_addresses);
     } else if (option == "--status") {
       parsed.status = value;
-      is_valid = *value == '/';
+      is_valid = *value == '/' && std::strlen(value) <= kMaxStatusPath;
     }
     if (!is_valid) return false;
   }
@@ -140,14 +141,15 @@ class StatusFile {
   /// Opens the directory and waits for its lock.
   NetResult Open(const char* path) {
     const char* slash = std::strrchr(path, '/');
-    char directory[512];
+    char directory[kMaxStatusPath + 1];
     std::snprintf(directory, sizeof(directory), "%.*s", static_cast<int>(slash - path), path);
     std::snprintf(name_, sizeof(name_), "%s", slash + 1);
     std::snprintf(temporary_, sizeof(temporary_), ".%s", slash + 1);
     directory_ = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory_ < 0) return NetResult::kNoStatus;
-    // Interrupted by the alarm.
-    return flock(directory_, LOCK_EX) == 0 ? NetResult::kDone : NetResult::kLocked;
+    if (flock(directory_, LOCK_EX) != 0) return NetResult::kLocked;  // interrupted by the alarm
+    alarm(0);                                                        // nothing else is interrupted
+    return NetResult::kDone;
   }
 
   /// Returns whether a move into this namespace was interrupted.
@@ -176,7 +178,7 @@ class StatusFile {
 
  private:
   int directory_ = -1;  ///< with the lock, until the process exits
-  char name_[256] = {}, temporary_[257] = {};
+  char name_[kMaxStatusPath + 1] = {}, temporary_[kMaxStatusPath + 2] = {};
 };
 
 // ---- What the host uses -------------------------------------------------------------------------
