@@ -35,7 +35,7 @@ std::string UdevLink(const std::string& name, const HostRoot& host) {
     const auto directories = host.List("/dev/" + kind.name, is_by);
     if (!directories) continue;
     for (const HostEntry& directory : *directories) {
-      const std::string path = Format("/dev/{}/{}/{}", kind.name, directory.name, name);
+      std::string path = Format("/dev/{}/{}/{}", kind.name, directory.name, name);
       if (host.Resolve(path)) return path;
     }
   }
@@ -136,7 +136,7 @@ std::string NvidiaNodeOf(const DeviceAncestry& part, const Sysfs& sysfs) {
   std::istringstream lines(sysfs.host().ReadFile(file, 4096).value_or(""));
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("Device Minor:")) continue;
-    const std::string node = "/dev/nvidia" + line.substr(line.find_last_of(" \t") + 1);
+    std::string node = "/dev/nvidia" + line.substr(line.find_last_of(" \t") + 1);
     if (sysfs.host().Resolve(node)) return node;
   }
   return "";
