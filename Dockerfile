@@ -14,6 +14,7 @@ COPY cmake cmake
 COPY proto proto
 COPY src src
 COPY sim sim
+COPY net net
 ARG REVISION=unknown
 RUN --mount=type=cache,target=/root/.cache/ccache scripts/image build "$TARGETARCH" "$REVISION"
 COPY scripts/third-party scripts/
