@@ -66,9 +66,10 @@ class Netlink {
     while (error == 0 && !is_answered) {
       std::size_t size = 0;
       error = Receive(size);
-      int left = static_cast<int>(size);
-      const auto* one = reinterpret_cast<const nlmsghdr*>(buffer_);
-      for (; error == 0 && NLMSG_OK(one, left); one = NLMSG_NEXT(one, left)) {
+      for (std::size_t at = 0; error == 0 && at + NLMSG_HDRLEN <= size;) {
+        const auto* one = reinterpret_cast<const nlmsghdr*>(buffer_ + at);
+        if (one->nlmsg_len < NLMSG_HDRLEN || one->nlmsg_len > size - at) break;
+        at += NLMSG_ALIGN(one->nlmsg_len);
         if (one->nlmsg_seq != sequence_) continue;
         error = ErrorOf(*one);
         is_answered = one->nlmsg_type == NLMSG_ERROR || one->nlmsg_type == NLMSG_DONE;
