@@ -63,9 +63,8 @@ int RunSuggest(const Arguments& arguments, Streams streams) {
   if (!suggestions.unknown.empty()) {
     streams.err << "name a device node or a link to one, a path in /sys, a USB or PCI ID "
                    "(1a86:7523), a USB port (1-1.2), a PCI address (0000:3b:00.0), or a name "
-                   "(ttyUSB0, can0); `patchbay suggest` without one lists all\nRun `patchbay "
-                   "suggest --help` for "
-                   "more information.\n";
+                   "(ttyUSB0, can0); `patchbay suggest` without one lists all\n"
+                   "Run `patchbay suggest --help` for more information.\n";
     return ExitCode::kUsage;  // device_classes.cc has another one
   }
   if (suggestions.used_disks > 0) {

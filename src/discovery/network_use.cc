@@ -7,7 +7,8 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kMaxRoutes = 8U << 20U;  // bytes of a table
+constexpr std::string_view kLoopback = "772\n", kCan = "280\n";  // ARPHRD_LOOPBACK, ARPHRD_CAN
+constexpr std::size_t kMaxRoutes = 8U << 20U;                    // bytes of a table
 
 /// The columns of a table of routes, from 0.
 struct RouteTable {
@@ -47,9 +48,10 @@ std::string_view NetworkUse::RiskOf(const SysfsDevice& interface) const {
            name == "brport";
   };
   const std::string type = host_.ReadFile(interface.path + "/type", 16).value_or("");
-  if (type == "772\n") return "it is the loopback interface of the host";
-  if (!is_known_ && type != "280\n")
+  if (type == kLoopback) return "it is the loopback interface of the host";
+  if (!is_known_ && type != kCan) {
     return "the host may need it, because its routes are not visible";
+  }
   const auto routed = has_default_.find(interface.name);
   if (routed != has_default_.end()) {
     return routed->second ? "the default route of the host uses it"

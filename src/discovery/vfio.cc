@@ -37,8 +37,8 @@ std::vector<std::string> SyspathsIn(const std::string& members, const HostRoot& 
   if (!entries) return paths;
   std::ranges::sort(*entries, {}, &HostEntry::name);
   for (const HostEntry& entry : *entries) {
-    if (auto path = host.Resolve(members + "/" + entry.name))
-      paths.push_back(std::move(path->path));
+    auto path = host.Resolve(members + "/" + entry.name);
+    if (path) paths.push_back(std::move(path->path));
   }
   return paths;
 }

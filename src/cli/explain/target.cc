@@ -98,8 +98,8 @@ ExplainTarget FindTarget(const std::string& argument, const HostRoot& host) {
     if (parent.empty()) parent = ParentText(*device, ancestries);
   }
   for (const std::string& path : target.functions) {
-    if (const auto device = ancestries.Of(path))
-      AddFact("of " + ParentText(*device, ancestries), target.description);
+    const auto device = ancestries.Of(path);
+    if (device) AddFact("of " + ParentText(*device, ancestries), target.description);
   }
   AddFact(parent, target.description);
   return target;

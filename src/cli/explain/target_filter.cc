@@ -5,7 +5,6 @@
 #include "cli/explain/target_filter.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/format.h"
 
@@ -52,9 +51,8 @@ bool IsAbout(const Subject& subject, const MatchOutcome& outcome) {
 bool IsOfParent(const Subject& subject, const MatchOutcome& outcome) {
   const bool has_parts = subject.traits.reads_sysfs && subject.traits.has_several_nodes;
   if (!has_parts || outcome.syspath.empty()) return false;
-  const auto& [syspaths, functions] = std::tie(subject.target.syspaths, subject.target.functions);
-  return std::ranges::find(functions, outcome.syspath) != functions.end() ||
-         std::ranges::any_of(syspaths, [&](const std::string& path) {
+  return std::ranges::count(subject.target.functions, outcome.syspath) > 0 ||
+         std::ranges::any_of(subject.target.syspaths, [&](const std::string& path) {
            return path.starts_with(outcome.syspath + "/");
          });
 }
