@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "discovery/device_notes.h"
+#include "discovery/vfio.h"
 
 namespace patchbay {
 namespace {
@@ -26,9 +27,8 @@ bool IsId(std::string_view word) {
 
 /// Returns the path of a link that udev made in a directory such as /dev/serial/by-id, or "".
 std::string UdevLink(const std::string& name, const HostRoot& host) {
-  const auto is_any = [](const std::string&) { return true; };
   const auto is_by = [](const std::string& entry) { return entry.starts_with("by-"); };
-  const auto kinds = host.List("/dev", is_any);
+  const auto kinds = host.List("/dev", IsAny);
   if (!kinds || name.size() < 3) return "";
   for (const HostEntry& kind : *kinds) {
     if (kind.type != FileType::kDirectory) continue;
@@ -46,11 +46,9 @@ std::string UdevLink(const std::string& name, const HostRoot& host) {
 void AddFunctions(const std::string& node, DeviceAncestries& ancestries, const Sysfs& sysfs,
                   WordTarget& named) {
   std::vector<std::string> functions;
-  for (const std::string& path : sysfs.Devices([](auto bus) { return bus == "pci"; }).paths) {
+  for (const std::string& path : VfioFunctionsOf(node, sysfs.host())) {
     const auto device = ancestries.Of(path);
-    if (!device || device->self().driver.find("vfio") == std::string::npos) continue;
-    const auto group = sysfs.Attribute(path, "iommu_group");
-    if (group && *group == BaseName(node)) functions.push_back(path);
+    if (device && IsOnVfio(device->self(), sysfs)) functions.push_back(path);
   }
   if (!functions.empty()) named.syspaths = functions;
 }
@@ -62,7 +60,7 @@ bool IsFound(const HostNode& file, DeviceAncestries& ancestries, const Sysfs& sy
     named.node = file.path;
     const auto device = sysfs.OfNode(file.type, file.major, file.minor);
     if (device) named.syspaths = {*device};
-    if (file.path.starts_with("/dev/vfio/")) AddFunctions(file.path, ancestries, sysfs, named);
+    AddFunctions(file.path, ancestries, sysfs, named);
     return true;
   }
   if (!file.path.starts_with(kSysDevices)) return false;

@@ -118,6 +118,8 @@ TEST_F(IdentityTest, NodeOfAnIommuGroupIsMatchedByPciAddress) {
                            .driver = "vfio-pci",
                            .attributes = {{"vendor", "0x10de"}, {"device", "0x1e87"}}});
   tree_.Link(function + "/iommu_group", "../../../kernel/iommu_groups/26");
+  tree_.Link("/sys/kernel/iommu_groups/26/devices/0000:0a:00.0",
+             "../../../../devices/pci0000:00/0000:0a:00.0");
   sysfs_.Device("/sys/devices/virtual/vfio/26",
                 {.subsystem = "vfio", .number = "511:0", .node = "vfio/26"});
   EXPECT_EQ(Suggested({"/dev/vfio/26"}), Suggested({"0000:0a:00.0"}));
