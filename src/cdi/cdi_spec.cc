@@ -38,6 +38,12 @@ Json EditsToJson(const CdiEdits& edits) {
     if (!mount.options.empty()) out["options"] = mount.options;
     json["mounts"].push_back(std::move(out));
   }
+  for (const CdiHook& hook : edits.hooks) {
+    json["hooks"].push_back({{"hookName", kCreateRuntime},
+                             {"path", hook.path},
+                             {"args", hook.args},
+                             {"timeout", hook.timeout_s}});
+  }
   if (!edits.additional_gids.empty()) json["additionalGids"] = edits.additional_gids;
   return json;
 }
@@ -68,6 +74,9 @@ CdiEdits EditsFrom(const nlohmann::json& json) {
   for (const auto& mount : list("mounts")) {
     edits.mounts.push_back({mount.at("hostPath"), mount.at("containerPath"),
                             mount.value("options", std::vector<std::string>())});
+  }
+  for (const auto& hook : list("hooks")) {
+    edits.hooks.push_back({hook.at("path"), hook.at("args"), hook.at("timeout")});
   }
   return edits;
 }

@@ -36,11 +36,21 @@ struct CdiMount {
   bool operator==(const CdiMount&) const = default;
 };
 
+/// A program that the runtime runs on the host for each start of the container, in the stage
+/// createRuntime: its namespaces exist, and its processes do not.
+struct CdiHook {
+  std::string path;               ///< of the program, on the host
+  std::vector<std::string> args;  ///< the first one is the name of the program
+  int timeout_s = 0;
+  bool operator==(const CdiHook&) const = default;
+};
+
 /// The changes to a container.
 struct CdiEdits {
   std::map<std::string, std::string> env = {};
   std::vector<CdiDeviceNode> device_nodes = {};
   std::vector<CdiMount> mounts = {};
+  std::vector<CdiHook> hooks = {};
   std::vector<std::uint32_t> additional_gids = {};  ///< supplementary groups; never 0
   bool operator==(const CdiEdits&) const = default;
 };

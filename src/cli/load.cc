@@ -8,9 +8,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <sstream>
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "model/validators.h"
 
 namespace patchbay {
 namespace {
@@ -101,6 +103,15 @@ std::string NodeName() {
   std::array<char, 256> buffer{};
   if (gethostname(buffer.data(), buffer.size() - 1) != 0) return "localhost";
   return buffer.data();
+}
+
+std::vector<std::string> NodeAddresses() {
+  std::vector<std::string> addresses;
+  std::istringstream list(EnvironmentValue("NODE_IPS"));
+  for (std::string address; std::getline(list, address, ',');) {
+    if (AddressVersion(address) != 0) addresses.push_back(address);
+  }
+  return addresses;
 }
 
 }  // namespace patchbay

@@ -49,4 +49,7 @@ std::string EnvironmentValue(const char* name);
 /// Returns the name of the Kubernetes node: NODE_NAME, or the host name if it is not set.
 std::string NodeName();
 
+/// Returns the IP addresses of the Kubernetes node that NODE_IPS has, separated by commas.
+std::vector<std::string> NodeAddresses();
+
 }  // namespace patchbay

@@ -88,6 +88,7 @@ class Service {
             },
         .config = arguments_.config,
         .diagnostics = logged_,
+        .node_addresses = NodeAddresses(),
         .pod_uid = EnvironmentValue("POD_UID"),
         .cluster = ClusterConfigInPod(EnvironmentValue("KUBERNETES_SERVICE_HOST"),
                                       EnvironmentValue("KUBERNETES_SERVICE_PORT")),

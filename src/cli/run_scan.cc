@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "inventory/inventory.h"
 #include "model/hidden_resources.h"
+#include "network/net_directory.h"
 
 namespace patchbay {
 
@@ -56,12 +57,16 @@ Result<std::vector<Inspection>> RunScan(const Model& model, const InspectOptions
   std::vector<std::shared_ptr<ScanCache>> caches;  // have what the inspections need of the budget
   for (const auto& spec : specs) {
     if (!options.resource.empty() && spec->name != options.resource) continue;
-    const ScanRequest request{.node_name = options.node_name,
-                              .exclusive_above = ExclusiveResourcesAbove(*spec, specs),
-                              .wanted = options.wanted,
-                              .report = options.report,
-                              .budget = budget};
+    ScanRequest request{.node_name = options.node_name,
+                        .exclusive_above = ExclusiveResourcesAbove(*spec, specs),
+                        .wanted = options.wanted,
+                        .report = options.report,
+                        .budget = budget};
     caches.push_back(request.cache);
+    if (spec->net_device) {
+      request.interfaces = NetDirectory(NetDirectoryFor(model.daemon.kubelet_dir))
+                               .Read(std::chrono::system_clock::now());
+    }
     Discovery discovery = Discover(*spec, host, request);
     std::vector<MatchReport> reports = std::move(discovery.reports);
     Inventory inventory(spec, options.node_name);

@@ -49,6 +49,7 @@ class ContainerCompiler {
   void Env();
   void Annotations();
   void CdiDevices();
+  void NetDevice();
 
  private:
   std::optional<Template> Checked(const Text& text, Check check, Code code, std::string_view hint);
@@ -313,6 +314,68 @@ void ContainerCompiler::CdiDevices() {
   }
 }
 
+void ContainerCompiler::NetDevice() {
+  const std::span<const Section> sections = resource_.GetSections("net_device");
+  if (sections.empty()) return;
+  const Section& section = sections.front();
+  const auto refuse = [&](const SourceLocation& place, std::string message, std::string hint) {
+    reporter_.Report(Code::kWrongCombination, place, std::move(message), std::move(hint));
+  };
+  if (sections.size() > 1) {
+    refuse(sections[1].place(), "a device has one network interface, which moves once",
+           "keep one [[resource.net_device]]");
+  }
+  const bool finds_others = std::ranges::any_of(
+      matches_, [](const MatchSpec* match) { return !FindsInterfaces(*match); });
+  if (scope_->complete && finds_others) {
+    refuse(section.place(), "a match of this resource finds other devices than network interfaces",
+           "find the interfaces with udev = {subsystem = \"net\"}, and other devices in a resource "
+           "of their own");
+  }
+  if (spec_.replicas > 1) {
+    refuse(resource_.PlaceOf("replicas"), "an interface can be in one pod only",
+           "remove replicas, or net_device");
+  }
+  NetDeviceSpec& spec = spec_.net_device.emplace();
+  section.Read("up", spec.up);
+  section.Read("mtu", spec.mtu);
+  const auto check = [&](const Template& value, const Text& text) {
+    for (const Template::Field& field : value.fields()) {
+      if (field.name != "index" && field.name != "replica") continue;
+      refuse(text.At(field.offset),
+             Format("{{{}}} cannot be used here, because a container that restarts keeps its "
+                    "interface",
+                    field.name),
+             "use {slot} or {id}");
+    }
+    const SourceLocation& place = text.place;
+    if (IsUniquePerDevice(value) || !CanHoldSeveral()) return;
+    ReportClash(place, "two interfaces of a container would both have this",
+                "add a variable such as {slot}, or set max_per_container = 1");
+  };
+  if (const Text* text = section.GetText("name")) {
+    spec.name = Checked(*text, ProblemWithInterfaceName, Code::kBadValue, "as in \"can{slot}\"");
+    if (spec.name) check(*spec.name, *text);
+    reporter_.Report(Code::kRenamedInterface, text->place,
+                     "the host gets the interface back under this name, and udev keeps it",
+                     "remove name; or set its name on the host by a .link file of systemd that has "
+                     "Path= in [Match] and Name= in [Link]");
+  }
+  const std::vector<Text> addresses = section.GetTexts("addresses");
+  if (addresses.size() > kMaxNetAddresses) {
+    reporter_.Report(Code::kOutOfRange, addresses[kMaxNetAddresses].place,
+                     Format("an interface can have at most {} addresses here", kMaxNetAddresses),
+                     "set the others in the container");
+  }
+  for (const Text& text : addresses) {
+    auto address =
+        Checked(text, ProblemWithPrefixedAddress, Code::kBadValue, "as in \"192.0.2.7/24\"");
+    if (!address) continue;
+    check(*address, text);
+    spec.addresses.push_back(std::move(*address));
+  }
+}
+
 }  // namespace
 
 void CompileContainer(const Section& resource, std::span<const Section* const> matches,
@@ -324,6 +387,7 @@ void CompileContainer(const Section& resource, std::span<const Section* const> m
   compiler.Env();
   compiler.Annotations();
   compiler.CdiDevices();
+  compiler.NetDevice();
 }
 
 }  // namespace patchbay

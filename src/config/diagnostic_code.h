@@ -34,6 +34,7 @@ enum class Code {
   kMissingVariable,
   kContainerPathClash,
   kRenamedDrmNode,
+  kRenamedInterface,
   kSharedNode,
   kForeignNotation,
   kSlowHooks,

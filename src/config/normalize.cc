@@ -1,21 +1,11 @@
 #include "config/normalize.h"
 
-#include <arpa/inet.h>
-
 #include <cstdint>
 
 #include "base/number.h"
+#include "model/validators.h"
 
 namespace patchbay {
-namespace {
-
-bool IsAddress(int family, std::string_view text) {
-  in6_addr address;
-  return inet_pton(family, std::string(text).c_str(), &address) == 1;
-}
-
-}  // namespace
-
 std::optional<std::string> NormalizedPermissions(std::string_view text) {
   std::string normalized;
   for (const char letter : std::string_view("rwm")) {
@@ -34,7 +24,7 @@ std::optional<std::string> NormalizedListenAddress(std::string_view text) {
   if (host.empty()) return "[::]" + std::string(text);
   const bool bracketed = host.size() > 2 && host.starts_with('[') && host.ends_with(']');
   const bool valid =
-      bracketed ? IsAddress(AF_INET6, host.substr(1, host.size() - 2)) : IsAddress(AF_INET, host);
+      bracketed ? AddressVersion(host.substr(1, host.size() - 2)) == 6 : AddressVersion(host) == 4;
   if (!valid) return std::nullopt;
   return std::string(text);
 }

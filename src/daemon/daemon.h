@@ -53,6 +53,7 @@ class Daemon {
     /// Creates the object that stops the programs of a resource. Fails if no file descriptors are
     /// left; the resource cannot start then.
     std::function<Result<Cancellation>()> make_cancellation = Cancellation::Create;
+    std::vector<std::string> node_addresses = {};  ///< IP addresses; not all need be known
     std::string pod_uid = {};  ///< of the pod of this process; empty without one
     /// The API server for Dynamic Resource Allocation if [daemon.kubernetes] is absent, and in a
     /// pod.

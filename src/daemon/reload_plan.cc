@@ -61,6 +61,7 @@ constexpr ResourceKey kResourceKeys[] = {
     {"match.device_node", ChangeImpact::kAllocateResponse, SameNodesOfMatches},
     {"device_node", ChangeImpact::kAllocateResponse, Same<&R::device_nodes>},
     {"mount", ChangeImpact::kAllocateResponse, Same<&R::mounts>},
+    {"net_device", ChangeImpact::kDeviceList, Same<&R::net_device>},
     {"env", ChangeImpact::kAllocateResponse, Same<&R::env>},
     {"annotations", ChangeImpact::kAllocateResponse, Same<&R::annotations>},
     {"attributes", ChangeImpact::kDeviceList, Same<&R::attributes>},

@@ -16,6 +16,10 @@ namespace {
 /// The maximum time to wait for the programs of a resource that is removed; see RunSubprocess.
 constexpr std::chrono::seconds kProgramPatience{3};
 
+/// How long a pod can have a device until its container starts, which moves the interface: the
+/// image must be there first.
+constexpr std::chrono::minutes kMoveLimit{2};
+
 }  // namespace
 
 ResourceController::ResourceController(const Dependencies& deps, Entry entry,
@@ -151,6 +155,7 @@ void ResourceController::OnHolders(const HoldersReport& report) {
 /// A claim holds its devices from before its pod starts until it is released.
 void ResourceController::OnHeld(const std::set<std::string>& devices) {
   claimed_ = devices.size();
+  NoteHeld(devices);
   if (inventory_.SetClaimed(devices, deps_.plugin.loop.Now())) return Publish(true);
   AwaitExpiry();
 }
@@ -167,8 +172,34 @@ void ResourceController::SetUsage(PodUsage usage) {
   if (is_dra()) return;
   std::set<std::string> held;
   for (const auto& [device, holders] : usage_->holders) held.insert(held.end(), device);
+  NoteHeld(held);
   inventory_.SetHeld(std::move(held));
   AwaitExpiry();  // a device that was released may have expired already
+}
+
+/// Interfaces leave and return without an event that this process gets, so the host is scanned when
+/// pods get devices or release them, and when their interfaces should have moved.
+void ResourceController::NoteHeld(const std::set<std::string>& devices) {
+  if (!entry_.spec->net_device) return held_since_.clear();
+  const std::size_t before = held_since_.size();
+  bool changed = std::erase_if(held_since_,
+                               [&](const auto& held) { return !devices.contains(held.first); }) > 0;
+  for (const std::string& device : devices) {
+    held_since_.try_emplace(device, deps_.plugin.loop.Now());
+  }
+  changed = changed || held_since_.size() != before;
+  if (!changed || ended_) return;
+  Scan();
+  moved_check_ = deps_.plugin.loop.After(kMoveLimit, [this] { Scan(); });
+}
+
+/// Returns the devices whose interfaces should be in pods by now.
+std::set<std::string> ResourceController::HeldLong() const {
+  std::set<std::string> held;
+  for (const auto& [device, since] : held_since_) {
+    if (deps_.plugin.loop.Now() - since >= kMoveLimit) held.insert(held.end(), device);
+  }
+  return held;
 }
 
 bool ResourceController::DependsOnSysfs() const {
@@ -204,6 +235,7 @@ void ResourceController::EndParts() {
   pending_health_ = Subscription();
   expiry_ = Subscription();
   scan_limit_ = Subscription();
+  moved_check_ = Subscription();
 }
 
 /// Calls `done` when no program of the resource runs any more. The loop does not wait for that.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include "inventory/inventory.h"
 #include "kubelet/resource_plugin.h"
 #include "model/match_summary.h"
+#include "network/net_directory.h"
 #include "os/dir_watch.h"
 #include "os/host_root.h"
 
@@ -38,6 +40,7 @@ class ResourceController final : private DraService::Resource {
     std::weak_ptr<PodResources> pod_resources = {};  ///< expired if disabled
     DraService* dra = nullptr;  ///< of resources with `api = "dra"`; may be null without them
     std::shared_ptr<ScanBudget> scan_budget;  ///< of all resources
+    NetDirectory networks;
   };
   struct Events {
     /// A scan of the host ended: the directories whose watches it added, and true if directories()
@@ -146,6 +149,8 @@ class ResourceController final : private DraService::Resource {
   void CheckPrograms();
   void OnProgramsEnded();
   void SetUsage(PodUsage usage);
+  void NoteHeld(const std::set<std::string>& devices);
+  std::set<std::string> HeldLong() const;
   void SetProber();
   void SetReleaseHooks();
   void StartScan();
@@ -177,6 +182,9 @@ class ResourceController final : private DraService::Resource {
   std::optional<DeviceHolders> units_;     ///< as last reported by the kubelet
   std::size_t claimed_ = 0;                ///< devices that claims hold
   std::shared_ptr<const PodUsage> usage_;  ///< null before the first report
+  /// Since when pods have devices whose interfaces move into them.
+  std::map<std::string, Loop::Time> held_since_;
+  Subscription moved_check_;
   std::optional<std::uint64_t> kubelet_;
   ScanScheduler scans_;
   std::shared_ptr<const ResourceSpec> scanned_for_;  ///< by the running scan

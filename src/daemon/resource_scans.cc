@@ -3,11 +3,38 @@
 
 #include <utility>
 
+#include "cdi/net_hook.h"
 #include "daemon/resource_controller.h"
 #include "discovery/match_summary.h"
 #include "inventory/allocation_host.h"
 
 namespace patchbay {
+namespace {
+
+/// Scans for interfaces that move into containers, and makes available what that needs: without it
+/// the devices are unhealthy, because a container runtime reports only that something is missing.
+Discovery DiscoverInterfaces(const ResourceSpec& spec, ScanRequest request,
+                             const NetDirectory& networks, const AllocationHost& allocation) {
+  Status prepared = networks.Install();
+  request.interfaces = networks.Read(std::chrono::system_clock::now());
+  Discovery discovery = Discover(spec, allocation.host, request);
+  if (prepared) {
+    prepared = networks.Update(request.interfaces, discovery.interfaces, allocation.host);
+  }
+  if (prepared && spec.api == Api::kDevicePlugin && !discovery.devices.empty()) {
+    prepared =
+        CdiDirectory(allocation.cdi_dir)
+            .Write(NetFileName(spec.name), NetDevicesOf(spec, discovery.devices,
+                                                        allocation.node_name, allocation.net_hook));
+  }
+  if (prepared) return discovery;
+  for (const Device& device : discovery.devices) {
+    discovery.unusable.insert_or_assign(device.id, prepared.error().message);
+  }
+  return discovery;
+}
+
+}  // namespace
 
 void ResourceController::Refresh() {
   refresh_ = true;
@@ -33,6 +60,7 @@ void ResourceController::StartScan() {
                             .skips_exclusive = scans_.has_abandoned(),
                             .refresh = std::exchange(refresh_, false),
                             .before = before,
+                            .held_long = HeldLong(),
                             // Explains a resource without devices.
                             .report = before == nullptr || before->devices.empty(),
                             .names_found = false,
@@ -44,15 +72,19 @@ void ResourceController::StartScan() {
   ThreadPool& pool = runs_command_ ? deps_.commands : deps_.scanner;
   pool.Run(
       [scan, spec = wanted.spec, host = deps_.host, allocation = deps_.plugin.allocation, request,
-       adder] {
+       networks = deps_.networks, adder] {
         const auto start = std::chrono::steady_clock::now();
-        Outcome outcome{scan, spec, Discover(*spec, host, request), {}, {}, {}};
+        Discovery found = spec->net_device
+                              ? DiscoverInterfaces(*spec, request, networks, allocation)
+                              : Discover(*spec, host, request);
+        Outcome outcome{scan, spec, std::move(found), {}, {}, {}};
         outcome.groups = ProvideGroups(*spec, outcome.discovery.devices, AllocationOn(allocation));
         outcome.explanation = Summarize(*spec, outcome.discovery.reports);
         outcome.discovery.reports.clear();
         for (const std::string& directory : outcome.discovery.directories) {
           outcome.directories.insert(host.Local(directory));
         }
+        if (spec->net_device) outcome.directories.insert(networks.results());
         // Watched ones are added again, see DirWatch.
         if (adder) outcome.added = adder->Add(outcome.directories);
         outcome.took = std::chrono::steady_clock::now() - start;

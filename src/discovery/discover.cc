@@ -69,7 +69,7 @@ void RejectIf(std::vector<Candidate>& found, ScanContext& scan, RejectReason rea
 
 void ScanMatches(const ResourceSpec& spec, ScanContext& scan) {
   for (std::size_t i = 0; i < spec.matches.size(); ++i) {
-    scan.BeginMatch(spec.matches[i], i, spec.api);
+    scan.BeginMatch(spec.matches[i], i, spec.api, spec.net_device.has_value());
     std::visit([&](const auto& source) { ScanSource(source, scan); }, spec.matches[i].source);
     RemoveExcluded(spec.matches[i], scan);
     scan.EndMatch();
@@ -224,6 +224,26 @@ void AddNumaNode(Device& device, NumaNodes& numa) {
   }
 }
 
+/// Sets why the interface of a pod is still on the host, and adds the reasons of pods to the notes.
+void NoteInterfacesThatStay(std::vector<Candidate>& found, const ScanRequest& request,
+                            Discovery& discovery) {
+  for (Candidate& candidate : found) {
+    const auto& interface = candidate.device->interface;
+    if (!interface || interface->is_away || !candidate.unhealthy.empty()) continue;
+    const KnownInterface* known = FindKnown(request.interfaces, *interface);
+    const std::string failure = known == nullptr ? "" : known->failure;
+    if (request.held_long.contains(candidate.device->id)) {
+      candidate.unhealthy =
+          failure.empty() ? "a pod has had it for two minutes, but its interface is still on the "
+                            "host: if the container has started, the container runtime ignores "
+                            "CDI; see docs/network.md, \"Requirements\""
+                          : "its interface did not move into the pod: " + failure;
+    } else if (!failure.empty()) {
+      discovery.notes.push_back({candidate.device->id, "its interface did not move: " + failure});
+    }
+  }
+}
+
 }  // namespace
 
 Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanRequest& request) {
@@ -260,6 +280,7 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
     }
   }
 
+  NoteInterfacesThatStay(found, request, discovery);
   for (Candidate& candidate : found) {
     if (candidate.unhealthy.empty()) continue;
     discovery.unusable.emplace(candidate.device->id, std::move(candidate.unhealthy));
@@ -268,6 +289,7 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   FindMissing(spec, request.node_name, scan, discovery);
   FindBlockedGroups(scan, discovery);
   FindNotes(spec, request.node_name, scan, discovery);
+  discovery.interfaces = std::move(scan.interfaces());
   discovery.unused_excludes = std::move(scan.unused_excludes());
   discovery.directories.insert(scan.directories().begin(), scan.directories().end());
   // Directory entries have no order. Sorted, so that equal rejections are not a change.

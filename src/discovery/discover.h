@@ -22,6 +22,8 @@ struct Discovery {
   /// containers need is missing, see discovery/extra_nodes.h, or VFIO cannot use it, see
   /// discovery/vfio.h.
   std::map<std::string, std::string, std::less<>> unusable = {};
+  /// The interfaces on the host that can move into containers, for later scans.
+  std::vector<InterfaceRecord> interfaces = {};
   std::vector<MissingMount> missing_mounts = {};
   std::vector<DeviceNote> notes = {};  ///< see discovery/device_notes.h
   std::vector<UnusedExclude> unused_excludes = {};

@@ -21,6 +21,12 @@ constexpr RouteTable kRouteTables[] = {
     {"/proc/1/net/ipv6_route", 9, 0, 1, "00000000000000000000000000000000", "00"},
 };
 
+/// Returns whether an entry of an interface in sysfs connects it with another interface.
+bool IsLink(const std::string& name) {
+  return name.starts_with("upper_") || name.starts_with("lower_") || name == "master" ||
+         name == "brport" || name == "bridge" || name == "bonding";
+}
+
 }  // namespace
 
 NetworkUse::NetworkUse(const HostRoot& host) : host_(host) {
@@ -43,10 +49,6 @@ NetworkUse::NetworkUse(const HostRoot& host) : host_(host) {
 }
 
 std::string_view NetworkUse::RiskOf(const SysfsDevice& interface) const {
-  const auto is_link = [](std::string_view name) {
-    return name.starts_with("upper_") || name.starts_with("lower_") || name == "master" ||
-           name == "brport";
-  };
   const std::string type = host_.ReadFile(interface.path + "/type", 16).value_or("");
   if (type == kLoopback) return "it is the loopback interface of the host";
   if (!is_known_ && type != kCan) {
@@ -57,8 +59,29 @@ std::string_view NetworkUse::RiskOf(const SysfsDevice& interface) const {
     return routed->second ? "the default route of the host uses it"
                           : "the host has a route over it";
   }
-  const auto links = host_.List(interface.path, is_link);
-  return links && !links->empty() ? "the host connects it with another interface" : "";
+  return HasEntry(interface, IsLink) ? "the host connects it with another interface" : "";
+}
+
+std::string_view NetworkUse::WhyItStays(const SysfsDevice& interface) const {
+  if (interface.path.starts_with("/sys/devices/virtual/")) {
+    return "it is virtual, so the kernel would destroy it with the pod; let a CNI plugin, such as "
+           "macvlan or one for vxcan, create one for each pod";
+  }
+  if (HasEntry(interface,
+               [](const std::string& name) { return name == "phy80211" || name == "wireless"; })) {
+    return "it is wireless, which moves only with its whole radio; use it with hostNetwork";
+  }
+  if (HasEntry(interface, IsLink)) {
+    return "it belongs to a bridge, bond or VLAN of the host; remove it there first";
+  }
+  const auto routed = has_default_.find(interface.name);
+  if (routed == has_default_.end() || !routed->second) return "";
+  return "the default route of the host uses it";
+}
+
+bool NetworkUse::HasEntry(const SysfsDevice& interface, bool (*is_it)(const std::string&)) const {
+  const auto entries = host_.List(interface.path, is_it);
+  return entries && !entries->empty();
 }
 
 }  // namespace patchbay

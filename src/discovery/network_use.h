@@ -17,7 +17,13 @@ class NetworkUse {
   /// Returns why the host needs a network interface, or may need it; "" if it does not.
   std::string_view RiskOf(const SysfsDevice& interface) const;
 
+  /// Returns why an interface never moves into a container; "" if it may. Its routes are known only
+  /// where this process sees PID 1 of the host, so patchbay-net looks at them again.
+  std::string_view WhyItStays(const SysfsDevice& interface) const;
+
  private:
+  bool HasEntry(const SysfsDevice& interface, bool (*is_it)(const std::string&)) const;
+
   HostRoot host_;
   bool is_known_ = false;
   /// The interfaces with routes, and whether a default route is one of them.

@@ -48,10 +48,12 @@ void SortByName(std::vector<HostEntry>& entries) {
 
 }  // namespace
 
-void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api) {
+void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api,
+                             bool moves_interfaces) {
   match_ = &match;
   match_index_ = index;
   api_ = api;
+  moves_interfaces_ = moves_interfaces;
   unreadable_before_ = unreadable_;
   report_.BeginMatch(match, index);
   excluded_.clear();

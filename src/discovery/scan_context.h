@@ -16,6 +16,7 @@
 #include "discovery/conditions.h"
 #include "discovery/device_ancestry.h"
 #include "discovery/exclusion.h"
+#include "discovery/network_use.h"
 #include "discovery/scan_report.h"
 #include "discovery/scan_request.h"
 #include "model/snapshot.h"
@@ -35,10 +36,12 @@ class ScanContext {
       : host_(host),
         request_(request),
         report_(request),
-        sysfs_(host,
-               [this](const std::string& place, const Error& error) {
-                 report_.AddPlace({.place = place, .problem = error.message});
-               }),
+        sysfs_(
+            host,
+            [this](const std::string& place, const Error& error) {
+              report_.AddPlace({.place = place, .problem = error.message});
+            },
+            RecordsOf(request.interfaces)),
         ancestries_(sysfs_) {
     request.cache->share.Begin(request.budget);
   }
@@ -48,7 +51,8 @@ class ScanContext {
 
   /// The next calls are about this match. Resolves its `exclude`, and watches udev's database if
   /// the match or the API, for attributes, needs values from sysfs.
-  void BeginMatch(const MatchSpec& match, std::size_t index, Api api = Api::kDevicePlugin);
+  void BeginMatch(const MatchSpec& match, std::size_t index, Api api = Api::kDevicePlugin,
+                  bool moves_interfaces = false);
 
   /// Call it when the source of the match has run: reports globs of `exclude` that exclude nothing.
   void EndMatch();
@@ -139,6 +143,12 @@ class ScanContext {
   Exclusion& exclusion() { return exclusion_; }
   /// Parts of excluded devices of the match, if it has `group_by`, and why they are excluded.
   const std::vector<std::pair<Device, std::string>>& excluded() const { return excluded_; }
+  const MatchSpec& match() const { return *match_; }
+  /// Whether the interfaces that the match finds move into containers.
+  bool moves_interfaces() const { return moves_interfaces_; }
+  /// The records of those that are on the host, of all matches.
+  std::vector<InterfaceRecord>& interfaces() { return interfaces_; }
+  const NetworkUse& networks() { return networks_ ? *networks_ : networks_.emplace(host_); }
   /// The nodes that `exclude` of the match excluded.
   const std::vector<HostNode>& excluded_nodes() const { return excluded_nodes_; }
   /// The syspaths of what `not` of the match excluded, if it has `exclude` too.
@@ -180,6 +190,9 @@ class ScanContext {
   const MatchSpec* match_ = nullptr;
   std::size_t match_index_ = 0;
   Api api_ = Api::kDevicePlugin;
+  bool moves_interfaces_ = false;
+  std::vector<InterfaceRecord> interfaces_;
+  std::optional<NetworkUse> networks_;
   Exclusion exclusion_;
   std::vector<UnusedExclude> unused_excludes_;
   std::vector<Candidate> candidates_;

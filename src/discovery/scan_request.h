@@ -3,12 +3,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
 #include "discovery/command_output.h"
+#include "discovery/interface_record.h"
 #include "discovery/scan_budget.h"
 #include "model/snapshot.h"
 #include "os/host_root.h"
@@ -46,6 +48,10 @@ struct ScanRequest {
   /// The devices listed now; null before the first scan. They keep their IDs, and those that the
   /// scan finds as they were stay the same objects.
   std::shared_ptr<const Snapshot> before = {};
+  /// The interfaces of this host that containers have or had, for resources with net_device.
+  std::vector<KnownInterface> interfaces = {};
+  /// The IDs of devices that pods have for so long that their interfaces should have moved.
+  std::set<std::string> held_long = {};
   /// The names of an object on which each match must report: its path, ID or name as requested,
   /// then its other paths and syspaths. The report includes it even if it is truncated.
   std::vector<std::string> wanted = {};

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxAttribute = 4096;
 constexpr std::size_t kMaxDirectories = 16 * 1024;
 constexpr std::size_t kMaxNumber = 32;
-constexpr std::string_view kUsb = "usb";
+constexpr std::string_view kUsb = "usb", kNet = "net";
 
 /// Returns the target of a link of sysfs from its text, because such links point directly to a
 /// device. Empty if the target is outside of the device tree.
@@ -58,9 +58,10 @@ std::string WhyNodeIsMissing(const SysfsDevice& device) {
   return "";
 }
 
-Sysfs::Sysfs(HostRoot host, OnUnreadable on_unreadable)
+Sysfs::Sysfs(HostRoot host, OnUnreadable on_unreadable, std::vector<InterfaceRecord> interfaces)
     : host_(std::move(host)),
       on_unreadable_(std::move(on_unreadable)),
+      interfaces_(std::move(interfaces)),
       properties_(host_),
       character_(host_.Resolve("/sys/dev/char")),
       block_(host_.Resolve("/sys/dev/block")) {}
@@ -110,12 +111,46 @@ SysfsPaths Sysfs::Devices(const std::function<bool(std::string_view subsystem)>&
         {ErrorKind::kNotFound,
          Format("sysfs has no devices: mount the host's /sys at {}", host_.Local("/sys"))});
   }
+  if (!interfaces_.empty() && wanted(kNet)) AddAway(found);
   std::sort(found.paths.begin(), found.paths.end());
   found.paths.erase(std::unique(found.paths.begin(), found.paths.end()), found.paths.end());
   return found;
 }
 
+/// The kernel keeps the directory "net" of a bus device for interfaces in other namespaces, and
+/// shows only those of the host in it.
+void Sysfs::AddAway(SysfsPaths& found) const {
+  std::vector<std::string> away;
+  for (const InterfaceRecord& record : interfaces_) {
+    const std::string directory = record.interface.bus_device + "/net";
+    const auto here = host_.List(directory, [](const std::string&) { return true; });
+    if (!here) continue;
+    const bool is_here = std::ranges::any_of(*here, [&](const HostEntry& entry) {
+      const NetInterface other = InterfaceAt(Format("{}/{}", directory, entry.name), *this);
+      return IsSameInterface(other, record.interface);
+    });
+    if (!is_here) away.push_back(record.away_path());
+  }
+  found.paths.insert(found.paths.end(), away.begin(), away.end());
+}
+
+/// Returns the record of an interface that is away by its syspath, or null.
+const InterfaceRecord* Sysfs::AwayAt(const std::string& syspath) const {
+  if (!BaseName(syspath).starts_with(kAwayName)) return nullptr;
+  const auto record = std::ranges::find(interfaces_, syspath, &InterfaceRecord::away_path);
+  return record == interfaces_.end() ? nullptr : &*record;
+}
+
 Result<SysfsDevice> Sysfs::Read(const std::string& syspath) const {
+  if (const InterfaceRecord* away = AwayAt(syspath)) {
+    SysfsDevice device;
+    device.path = syspath;
+    device.name = away->name;
+    device.subsystem = kNet;
+    device.properties = away->properties;
+    device.is_away = true;
+    return device;
+  }
   const HostNode directory = TRY(host_.Resolve(syspath));
   const auto linked = [&](std::string_view name) {
     const auto link = host_.ReadLink(directory, name);
@@ -131,7 +166,7 @@ Result<SysfsDevice> Sysfs::Read(const std::string& syspath) const {
   if (facts.subsystem == kUsb) {
     facts.devtype = IsInterfaceName(facts.name) ? "usb_interface" : "usb_device";
   }
-  if (facts.subsystem == "net") facts.ifindex = Attribute(directory.path, "ifindex").value_or("");
+  if (facts.subsystem == kNet) facts.ifindex = Attribute(directory.path, "ifindex").value_or("");
 
   SysfsDevice device;
   device.properties = TRY(properties_.Of(directory, facts));
@@ -190,6 +225,15 @@ Result<std::string> Sysfs::Attribute(const std::string& syspath, std::string_vie
   const std::string path = Format("{}/{}", syspath, name);
   if (!IsShortestPath(path)) {
     return Fail(ErrorKind::kInvalid, Printable(name) + " is not the name of an attribute");
+  }
+  if (const InterfaceRecord* away = AwayAt(syspath)) {
+    constexpr std::string_view kDevice = "device/";
+    if (name.starts_with(kDevice)) {
+      return Attribute(away->interface.bus_device, name.substr(kDevice.size()));
+    }
+    const auto recorded = away->attributes.find(name);
+    if (recorded != away->attributes.end()) return recorded->second;
+    return Fail(ErrorKind::kNotFound, path + " is not known while a container has the interface");
   }
   // A syspath contains no links, so it is not resolved again.
   const bool is_in_link = name.find('/') != std::string_view::npos;

@@ -8,6 +8,7 @@
 
 #include "base/file_type.h"
 #include "base/result.h"
+#include "discovery/interface_record.h"
 #include "discovery/udev_properties.h"
 #include "os/host_root.h"
 
@@ -26,6 +27,7 @@ struct SysfsDevice {
   std::optional<DeviceNumber> number;  ///< of its node; absent if it has none
   std::string node;                    ///< the expected host path of its node; empty if it has none
   Properties properties;
+  bool is_away = false;  ///< a network interface that a container has, as recorded
 
   bool operator==(const SysfsDevice&) const = default;
 };
@@ -61,7 +63,9 @@ class Sysfs {
   /// Called with each place that exists and cannot be read, and why; possibly more than once.
   using OnUnreadable = std::function<void(const std::string& place, const Error& why)>;
 
-  explicit Sysfs(HostRoot host, OnUnreadable on_unreadable = {});
+  /// `interfaces` are devices, too, while they are away: their bus device is there, but not they.
+  explicit Sysfs(HostRoot host, OnUnreadable on_unreadable = {},
+                 std::vector<InterfaceRecord> interfaces = {});
 
   /// Returns the devices of the subsystems whose name is `wanted`.
   SysfsPaths Devices(const std::function<bool(std::string_view subsystem)>& wanted) const;
@@ -94,10 +98,13 @@ class Sysfs {
   Result<std::string> TextIn(const Result<HostNode>& directory, const std::string& path) const;
   std::optional<DeviceNumber> NumberOf(const HostNode& directory, std::string_view subsystem) const;
   void Note(const std::string& place, const Error& error, SysfsPaths& found) const;
+  void AddAway(SysfsPaths& found) const;
+  const InterfaceRecord* AwayAt(const std::string& syspath) const;
   void ReportError(const std::string& place, const Error& error) const;
 
   HostRoot host_;
   OnUnreadable on_unreadable_;
+  std::vector<InterfaceRecord> interfaces_;
   UdevProperties properties_;
   Result<HostNode> character_;  ///< /sys/dev/char
   Result<HostNode> block_;      ///< /sys/dev/block

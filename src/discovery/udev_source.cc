@@ -1,7 +1,7 @@
-#include <charconv>
-
 #include "base/format.h"
+#include "base/path.h"
 #include "discovery/conditions.h"
+#include "discovery/movable_interface.h"
 #include "discovery/numa.h"
 #include "discovery/sources.h"
 #include "discovery/sysfs_device.h"
@@ -13,26 +13,27 @@ namespace {
 /// the order in which devices are plugged in.
 constexpr std::string_view kFixedNumbers[] = {"index", "port_number", "partition"};
 
-/// Attributes that distinguish network interfaces of one device, such as the channels of a CAN
-/// adapter, and the base of their numbers. Drivers set one of them, or both to the same value.
-constexpr std::pair<std::string_view, int> kPortNumbers[] = {{"dev_port", 10}, {"dev_id", 16}};
+/// Returns the number of an interface among those of its device, such as the channels of a CAN
+/// adapter; 0 for the first and only one. Drivers set one of the two, or both to the same value.
+unsigned PortNumber(const NetInterface& interface) {
+  return interface.dev_port != 0 ? interface.dev_port : interface.dev_id;
+}
 
-/// Returns the port number; 0 for the first and only port, and if the driver does not set it.
-unsigned PortNumber(const SysfsDevice& net, const Sysfs& sysfs) {
-  unsigned port = 0;
-  for (const auto& [attribute, base] : kPortNumbers) {
-    std::string text = sysfs.Attribute(net.path, attribute).value_or("");
-    if (text.starts_with("0x")) text.erase(0, 2);
-    std::from_chars(text.data(), text.data() + text.size(), port, base);
-    if (port != 0) break;
-  }
-  return port;
+/// Returns the address of a PCI function, or the name of another bus device, for an interface whose
+/// name a container can change.
+std::string BusIdentityOf(const DeviceAncestry& device, const NetInterface& interface) {
+  const SysfsDevice* pci = device.PciDevice();
+  const std::string identity(pci != nullptr ? pci->name : BaseName(interface.bus_device));
+  const unsigned port = PortNumber(interface);
+  return port == 0 ? identity : Format("{}-{}", identity, port);
 }
 
 /// Returns the default ID: the serial number or port of a USB device, because its name depends on
 /// the order in which devices are plugged in; the name of any other device.
-std::string IdentityOf(const DeviceAncestry& device, const UdevPattern& udev, ScanContext& scan) {
+std::string IdentityOf(const DeviceAncestry& device, const UdevPattern& udev,
+                       const std::optional<NetInterface>& moving, ScanContext& scan) {
   const SysfsDevice* usb = device.UsbDevice();
+  if (usb == nullptr && moving) return BusIdentityOf(device, *moving);
   if (usb == nullptr) return device.self().name;
   std::string identity = scan.ancestries().UsbIdentity(*usb);
   const auto add = [&](const SysfsDevice& of, std::string_view label, std::string_view attribute) {
@@ -50,7 +51,8 @@ std::string IdentityOf(const DeviceAncestry& device, const UdevPattern& udev, Sc
   }
   if (device.self().subsystem == "net") {
     // The first port has no suffix, like the only port of an adapter.
-    const unsigned port = PortNumber(device.self(), scan.sysfs());
+    const unsigned port =
+        PortNumber(moving ? *moving : InterfaceAt(device.self().path, scan.sysfs()));
     if (port != 0) identity += Format("-{}", port);
   }
   const bool one_subsystem = udev.subsystems.size() == 1 && udev.subsystems.front().literal();
@@ -89,7 +91,8 @@ void ScanSource(const UdevPattern& udev, ScanContext& scan) {
       excluded = std::move(unselected->why);
     }
     Device found;
-    found.numa_node = NumaNode(scan.host(), self.path);
+    // An interface that is away has no directory.
+    found.numa_node = NumaNode(scan.host(), self.is_away ? BusDeviceOf(self.path) : self.path);
     NamedValues values = scan.ancestries().ValuesOf(device);
     if (self.node.empty()) {
       found.values = std::move(values);
@@ -101,7 +104,13 @@ void ScanSource(const UdevPattern& udev, ScanContext& scan) {
     if (!excluded.empty()) {
       scan.AddExcluded(std::move(found), self.path, std::move(excluded));
     } else if (scan.Take(self)) {
-      scan.AddCandidate(std::move(found), IdentityOf(device, udev, scan), self.path);
+      std::string unhealthy;
+      if (scan.moves_interfaces()) {
+        found.interface = MovableInterface(self, scan, unhealthy);
+        if (!found.interface) continue;
+      }
+      std::string identity = IdentityOf(device, udev, found.interface, scan);
+      scan.AddCandidate(std::move(found), std::move(identity), self.path, std::move(unhealthy));
     }
   }
   ReportUnmatchedDevice(udev, scan);

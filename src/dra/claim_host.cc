@@ -43,12 +43,12 @@ Result<std::vector<ContainerResponse>> ClaimRun::Render(std::span<const Prepared
 }
 
 Result<ClaimSpec> ClaimRun::Render(const PreparedClaim& plan, const ServedResources& resources) {
+  const std::vector<ContainerResponse> responses = TRY(Render(plan.requests, resources));
   PreparedClaim with_metadata = plan;
   if (environment_->writes_metadata) {
-    with_metadata.metadata = MetadataOf(plan, store_.driver(), resources);
+    with_metadata.metadata = MetadataOf(plan, store_.driver(), resources, responses);
   }
-  return MakeClaimSpec(store_.driver(), std::move(with_metadata),
-                       TRY(Render(plan.requests, resources)), store_.metadata_dir());
+  return MakeClaimSpec(store_.driver(), std::move(with_metadata), responses, store_.metadata_dir());
 }
 
 /// Returns why the nodes in the CDI file are not those on the host now, also those of no device

@@ -17,8 +17,26 @@ using nlohmann::ordered_json;
 /// The version of the format of Kubernetes 1.36. Readers take the first object that they know.
 constexpr std::string_view kVersion = "metadata.resource.k8s.io/v1alpha1";
 
+/// Returns how the container has the interface of a device; null if it does not get one.
+ordered_json NetworkJson(const Device& device, const ContainerResponse& response) {
+  if (!device.interface) return {};
+  for (const auto& [move, hook] : response.networks) {
+    if (!IsSameInterface(move.interface, *device.interface)) continue;
+    std::string name = move.name;
+    for (const auto& [variable, value] : device.values) {
+      if (name.empty() && variable == "INTERFACE") name = value;
+    }
+    ordered_json json = {{"interfaceName", name}};
+    if (!move.addresses.empty()) json["ips"] = move.addresses;
+    if (!move.interface.address.empty()) json["hardwareAddress"] = move.interface.address;
+    return json;
+  }
+  return {};
+}
+
 void AddDevices(const PreparedRequest& request, std::string_view driver,
-                const ServedResource& served, ordered_json& devices) {
+                const ServedResource& served, const ContainerResponse& response,
+                ordered_json& devices) {
   const ResourceSpec& spec = *served.devices->snapshot().spec;
   for (const PreparedDevice& device : request.devices) {
     ordered_json json = {{"driver", driver}, {"pool", device.pool}, {"name", device.device}};
@@ -30,6 +48,8 @@ void AddDevices(const PreparedRequest& request, std::string_view driver,
       for (const auto& [name, value] : attributes.values) {
         json["attributes"][name] = AttributeJson(value);
       }
+      ordered_json network = NetworkJson(*listed->device, response);
+      if (!network.is_null()) json["networkData"] = std::move(network);
     }
     devices.push_back(std::move(json));
   }
@@ -42,9 +62,11 @@ std::string MetadataFileName(std::string_view uid, std::string_view request) {
 }
 
 std::vector<ClaimMetadata> MetadataOf(const PreparedClaim& plan, std::string_view driver,
-                                      const ServedResources& resources) {
+                                      const ServedResources& resources,
+                                      std::span<const ContainerResponse> responses) {
   std::vector<std::pair<const PreparedRequest*, ordered_json>> requests;
-  for (const PreparedRequest& request : plan.requests) {
+  for (std::size_t i = 0; i < plan.requests.size(); ++i) {
+    const PreparedRequest& request = plan.requests[i];
     const auto served = resources.find(request.devices.front().pool);
     if (served == resources.end() || served->second.devices == nullptr) continue;
     if (!IsDnsLabel(request.request)) continue;  // a part of a path
@@ -53,7 +75,7 @@ std::vector<ClaimMetadata> MetadataOf(const PreparedClaim& plan, std::string_vie
     if (same == requests.end()) {
       same = requests.insert(same, {&request, ordered_json::array()});
     }
-    AddDevices(request, driver, served->second, same->second);
+    AddDevices(request, driver, served->second, responses[i], same->second);
   }
   std::vector<ClaimMetadata> files;
   for (auto& [request, devices] : requests) {

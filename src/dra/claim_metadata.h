@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +23,11 @@ inline constexpr std::string_view kMetadataDirectory =
 std::string MetadataFileName(std::string_view uid, std::string_view request);
 
 /// Returns the files for the requests of a plan, with the attributes that its devices have in
-/// ResourceSlices. A resource that is not served has none.
+/// ResourceSlices, and the interfaces that move. `responses` has the response of Allocate to each
+/// request. A resource that is not served has none.
 std::vector<ClaimMetadata> MetadataOf(const PreparedClaim& plan, std::string_view driver,
-                                      const ServedResources& resources);
+                                      const ServedResources& resources,
+                                      std::span<const ContainerResponse> responses);
 
 /// Returns the path of the file of a request in containers.
 std::string MetadataPathInContainer(const PreparedClaim& plan, std::string_view request,

@@ -89,6 +89,7 @@ CdiEdits EditsOf(const ContainerResponse& response) {
     edits.mounts.push_back(
         {mount.host_path, mount.container_path, {"rbind", mount.read_only ? "ro" : "rw"}});
   }
+  for (const auto& network : response.networks) edits.hooks.push_back(network.hook);
   return edits;
 }
 

@@ -52,6 +52,33 @@ Status CheckProbe(const ResourceSpec& spec, const Variables& variables) {
   return {};
 }
 
+/// Returns whether a name or address differs between the interfaces of a container by the slot.
+bool NeedsSlot(const NetDeviceSpec& net) {
+  const auto has_slot = [](const Template& t) {
+    return std::ranges::count(t.fields(), "slot", &Template::Field::name) > 0;
+  };
+  return (net.name && has_slot(*net.name)) || std::ranges::any_of(net.addresses, has_slot);
+}
+
+Result<NetMove> MoveOf(const NetDeviceSpec& net, const Variables& variables) {
+  if (!variables.device->interface) {
+    return Fail(ErrorKind::kPrecondition,
+                Format("the device \"{}\" is no network interface; the host is scanned again",
+                       variables.id));
+  }
+  NetMove move{.interface = *variables.device->interface, .up = net.up, .mtu = net.mtu};
+  move.interface.is_away = false;  // where it is now is no part of the move
+  if (net.name) {
+    move.name = TRY(
+        RenderChecked(*net.name, variables, "the name of net_device", ProblemWithInterfaceName));
+  }
+  for (const Template& address : net.addresses) {
+    move.addresses.push_back(TRY(
+        RenderChecked(address, variables, "an address of net_device", ProblemWithPrefixedAddress)));
+  }
+  return move;
+}
+
 HostNode HostNodeOf(const DeviceNode& node) {
   return {node.real_path, node.type, node.major, node.minor, node.inode};
 }
@@ -89,6 +116,33 @@ class ResponseBuilder {
         names.push_back(std::move(rendered));
       }
     }
+    return AddNetwork(variables);
+  }
+
+  Status AddNetwork(const Variables& variables) {
+    if (!spec_.net_device) return {};
+    NetMove move = TRY(MoveOf(*spec_.net_device, variables));
+    if (spec_.api == Api::kDevicePlugin) {
+      const bool has_slots = NeedsSlot(*spec_.net_device);
+      if (has_slots && variables.slot >= kMaxNetSlots) {
+        return Fail(ErrorKind::kInvalid,
+                    Format("a container can have at most {} interfaces whose name or addresses "
+                           "contain {{slot}}; set max_per_container = {}, or use {{id}}",
+                           kMaxNetSlots, kMaxNetSlots));
+      }
+      const int slot = has_slots ? static_cast<int>(variables.slot) : 0;
+      response_.cdi_devices.push_back(
+          QualifiedCdiName(kNetKind, NetDeviceName(spec_.name, variables.device->id, slot)));
+    }
+    for (const auto& [other, hook] : response_.networks) {
+      if (other.name.empty() || other.name != move.name) continue;
+      return Fail(ErrorKind::kInvalid,
+                  Format("two interfaces of the container would have the name {}; use {{slot}} in "
+                         "the name of net_device, or set max_per_container = 1",
+                         move.name));
+    }
+    CdiHook hook = HookOf(move, context_.net_hook);
+    response_.networks.push_back({std::move(move), std::move(hook)});
     return {};
   }
 
@@ -339,6 +393,26 @@ Status ProvideGroups(const ResourceSpec& spec, const DeviceList& devices,
     [[maybe_unused]] const Status added = builder.AddNodes(variables);
   }
   return builder.AddGroups();
+}
+
+CdiSpec NetDevicesOf(const ResourceSpec& spec, const DeviceList& devices,
+                     const std::string& node_name, const NetHook& hook) {
+  CdiSpec file{.kind = std::string(kNetKind), .devices = {}};
+  const int limit = spec.max_per_container > 0 ? spec.max_per_container : kMaxNetSlots;
+  const int slots = NeedsSlot(*spec.net_device) ? std::min(limit, kMaxNetSlots) : 1;
+  for (const Device& device : devices) {
+    const std::string id = AdvertisedId(spec, device.id, 0);
+    Variables variables = VariablesOf(device, spec.name, node_name);
+    variables.id = id;
+    for (int slot = 0; slot < slots; ++slot) {
+      variables.slot = slot;
+      const auto move = MoveOf(*spec.net_device, variables);
+      if (!move) continue;
+      file.devices.push_back(
+          {NetDeviceName(spec.name, device.id, slot), {.hooks = {HookOf(*move, hook)}}});
+    }
+  }
+  return file;
 }
 
 AllocationTrial::AllocationTrial(const ResourceSpec& spec, std::string_view node_name)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cdi/cdi_spec.h"
 #include "inventory/container_response.h"
 #include "model/device_list.h"
 #include "model/snapshot.h"
@@ -31,9 +32,13 @@ struct AllocationContext {
   /// only if the resource has it.
   std::function<Status(std::uint32_t gid)> provide_group;
   std::string node_name;        ///< of the Kubernetes node
+  NetHook net_hook = {};        ///< for net_device
   std::int64_t first_slot = 0;  ///< the units before, in other requests of the same claim
   bool needs_nodes = false;     ///< each node is resolved, and is in the response
 };
+
+/// The maximum number of interfaces of a container if their names or addresses contain {slot}.
+inline constexpr int kMaxNetSlots = 16;
 
 /// Returns the response to one container request. The IDs are as advertised, in any order,
 /// duplicates count once; no IDs give an empty response. Pure except for `context`.
@@ -50,6 +55,11 @@ Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std
 /// Devices that cannot be allocated now are left out. Returns the first error of provide_group.
 Status ProvideGroups(const ResourceSpec& spec, const DeviceList& devices,
                      const AllocationContext& context);
+
+/// Returns the CDI devices that move the interfaces of the devices, for the responses of the device
+/// plugin API. Devices that cannot be allocated now are left out.
+CdiSpec NetDevicesOf(const ResourceSpec& spec, const DeviceList& devices,
+                     const std::string& node_name, const NetHook& hook);
 
 /// Allocates devices of one resource for a test, one after the other.
 class AllocationTrial {

@@ -23,7 +23,8 @@ AllocationContext AllocationOn(const AllocationHost& host,
             if (on_lookup) on_lookup(directory.path());
             return WriteGroupDevice(directory, gid);
           },
-          host.node_name};
+          host.node_name,
+          host.net_hook};
 }
 
 AllocationContext CachedAllocationOn(const AllocationHost& host, bool& unknown) {
@@ -39,7 +40,8 @@ AllocationContext CachedAllocationOn(const AllocationHost& host, bool& unknown) 
             unknown = true;
             return {};
           },
-          host.node_name};
+          host.node_name,
+          host.net_hook};
 }
 
 }  // namespace patchbay

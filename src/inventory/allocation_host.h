@@ -13,6 +13,7 @@ struct AllocationHost {
   HostRoot host;
   std::string node_name;     ///< of the Kubernetes node
   std::string cdi_dir = {};  ///< for CDI files of groups; empty: no file is written
+  NetHook net_hook = {};     ///< for net_device
 };
 
 /// Looks paths up on the host, which can hang with the file system. `on_lookup`, if not null, is

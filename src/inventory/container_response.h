@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cdi/net_hook.h"
 #include "model/container_paths.h"
 #include "os/host_root.h"
 
@@ -29,11 +30,18 @@ struct ContainerResponse {
     std::optional<HostNode> node = {};  ///< set if AllocationContext::needs_nodes
     bool operator==(const DeviceSpec&) const = default;
   };
+  struct Network {
+    NetMove move;
+    CdiHook hook;  ///< that moves it
+    bool operator==(const Network&) const = default;
+  };
   std::map<std::string, std::string> envs;
   std::vector<Mount> mounts;
   std::vector<DeviceSpec> devices;
   std::map<std::string, std::string> annotations;
   std::vector<std::string> cdi_devices;
+  /// The interfaces that move. The device plugin API has no hooks, so `cdi_devices` name them too.
+  std::vector<Network> networks = {};
 
   bool operator==(const ContainerResponse&) const = default;
 };

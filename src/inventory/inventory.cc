@@ -204,7 +204,9 @@ std::vector<ProbeScheduler::Presence> Inventory::Known() const {
   std::vector<ProbeScheduler::Presence> known;
   known.reserve(tracked_.size());
   for (const Tracked& tracked : tracked_) {
-    known.push_back({tracked.device, !tracked.is_missing() && !tracked.never_found()});
+    // A probe of an interface would look for it on the host.
+    const bool is_away = tracked.device->interface && tracked.device->interface->is_away;
+    known.push_back({tracked.device, !tracked.is_missing() && !tracked.never_found() && !is_away});
   }
   return known;
 }

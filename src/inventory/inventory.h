@@ -55,7 +55,7 @@ class Inventory {
   /// Returns the time at which the next missing device expires.
   std::optional<Time> NextExpiry() const;
 
-  /// Returns all devices, with those that are present marked.
+  /// Returns all devices, with those marked that are present and not in a container.
   std::vector<ProbeScheduler::Presence> Known() const;
 
   /// Makes a new snapshot. A missing device, or one that cannot be allocated, is Unhealthy

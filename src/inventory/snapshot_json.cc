@@ -42,12 +42,14 @@ Json SnapshotJson::Device(std::size_t index) const {
     const auto value = of_device.Find(name);
     if (value) std::visit([&](const auto& v) { variables[name] = v; }, *value);
   }
-  return {{"id", device.id},
-          {"health", Name(listed.health)},
-          {"reason", listed.reason},
-          {"paths", std::move(paths)},
-          {"numa_node", device.numa_node ? Json(*device.numa_node) : Json()},
-          {"variables", std::move(variables)}};
+  Json json = {{"id", device.id},
+               {"health", Name(listed.health)},
+               {"reason", listed.reason},
+               {"paths", std::move(paths)},
+               {"numa_node", device.numa_node ? Json(*device.numa_node) : Json()},
+               {"variables", std::move(variables)}};
+  if (device.interface) json["in_pod"] = device.interface->is_away;
+  return json;
 }
 
 Json SnapshotJson::Rejected() const {

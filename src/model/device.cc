@@ -15,12 +15,18 @@ NodeKey KeyOf(const DeviceNode& node) {
   return {number, number == 0 ? node.real_path : std::string()};
 }
 
+bool IsSameInterface(const NetInterface& a, const NetInterface& b) {
+  return a.bus_device == b.bus_device && a.dev_port == b.dev_port && a.dev_id == b.dev_id;
+}
+
 std::vector<NodeKey> HostKeysOf(const Device& device) {
   std::vector<NodeKey> keys;
   if (device.nodes.empty() || device.nodes.front().real_path.starts_with("/dev/vfio/")) {
     std::string path;
     for (const auto& [name, value] : device.values) {
-      if (name == "INTERFACE") path = "/sys/class/net/" + value;
+      // While it is away, another interface can have its name.
+      const bool is_here = !device.interface || !device.interface->is_away;
+      if (name == "INTERFACE" && is_here) path = "/sys/class/net/" + value;
       if (name == "DEVPATH" && path.empty()) path = "/sys" + value;
     }
     keys.push_back({0, path});

@@ -48,6 +48,21 @@ struct NodeKeyHash {
   std::size_t operator()(const NodeKey& key) const;
 };
 
+/// What identifies a network interface, whatever its name and wherever it is.
+struct NetInterface {
+  std::string bus_device;  ///< the syspath of the device that it belongs to
+  unsigned dev_port = 0;   ///< distinguish the interfaces of one device, as in /sys/class/net
+  unsigned dev_id = 0;
+  std::string address = {};  ///< the permanent hardware address; empty if none is known
+  bool is_away = false;      ///< it is not in the network namespace of the host
+
+  bool operator==(const NetInterface&) const = default;
+};
+
+/// Returns whether both are the same interface of the same bus device. Does not compare addresses:
+/// another adapter can be in the same place.
+bool IsSameInterface(const NetInterface& a, const NetInterface& b);
+
 /// The highest NUMA node that the kubelet aligns.
 inline constexpr int kLastNumaNode = 63;
 
@@ -58,6 +73,8 @@ struct Device {
   NamedValues values = {};        ///< text from the device or from a command
   std::optional<int> numa_node = {};
   std::size_t match = 0;  ///< the index of the [[resource.match]] that found it
+  /// Of a resource with [[resource.net_device]], which moves it into containers.
+  std::optional<NetInterface> interface = {};
 
   bool operator==(const Device&) const = default;
 };

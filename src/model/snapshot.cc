@@ -53,6 +53,7 @@ std::string_view Name(RejectReason reason) {
     case RejectReason::kIncomplete: return "incomplete";
     case RejectReason::kTaken: return "taken";
     case RejectReason::kMounted: return "mounted";
+    case RejectReason::kNotMovable: return "not_movable";
     case RejectReason::kMissingExclude: return "missing_exclude";
     case RejectReason::kCommandFailed: return "command_failed";
     case RejectReason::kLimit: return "limit";

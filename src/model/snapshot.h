@@ -26,16 +26,17 @@ enum class RejectReason {
   kIncomplete,       ///< a node that the match requires is missing
   kTaken,            ///< a node belongs to an exclusive resource
   kMounted,          ///< the host uses a disk: mounted, swap space, or part of a volume
+  kNotMovable,       ///< a network interface that no container can have
   kMissingExclude,   ///< an `exclude` that the match requires excludes nothing
   kCommandFailed,    ///< a command failed, or an entry of its output is not valid
   kLimit,            ///< too many devices, or more than fits into memory
 };
 inline constexpr RejectReason kAllRejectReasons[] = {
-    RejectReason::kUnreadable,      RejectReason::kBadName,     RejectReason::kDanglingLink,
-    RejectReason::kMissingVariable, RejectReason::kBadTemplate, RejectReason::kDuplicateId,
-    RejectReason::kDuplicateNode,   RejectReason::kWrongNumber, RejectReason::kIncomplete,
-    RejectReason::kTaken,           RejectReason::kMounted,     RejectReason::kMissingExclude,
-    RejectReason::kCommandFailed,   RejectReason::kLimit,
+    RejectReason::kUnreadable,      RejectReason::kBadName,       RejectReason::kDanglingLink,
+    RejectReason::kMissingVariable, RejectReason::kBadTemplate,   RejectReason::kDuplicateId,
+    RejectReason::kDuplicateNode,   RejectReason::kWrongNumber,   RejectReason::kIncomplete,
+    RejectReason::kTaken,           RejectReason::kMounted,       RejectReason::kNotMovable,
+    RejectReason::kMissingExclude,  RejectReason::kCommandFailed, RejectReason::kLimit,
 };
 /// Returns "unreadable", "bad_name", …
 std::string_view Name(RejectReason reason);

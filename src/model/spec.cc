@@ -46,6 +46,11 @@ bool UsesSysfs(const ResourceSpec& resource) {
                      [](const MatchSpec& match) { return UsesSysfs(match); });
 }
 
+bool FindsInterfaces(const MatchSpec& match) {
+  const auto* udev = std::get_if<UdevPattern>(&match.source);
+  return udev != nullptr && IsOfSubsystem(*udev, "net");
+}
+
 bool CanHaveNodes(const MatchSpec& match) {
   if (!TraitsOf(match).has_nodes) return false;
   const auto* udev = std::get_if<UdevPattern>(&match.source);
@@ -102,6 +107,10 @@ std::vector<const Template*> DeviceTemplates(const ResourceSpec& resource, std::
     for (const Template& t : list) templates.push_back(&t);
   };
   add_all(resource.cdi_devices);
+  if (resource.net_device) {
+    if (resource.net_device->name) templates.push_back(&*resource.net_device->name);
+    add_all(resource.net_device->addresses);
+  }
   if (resource.health) {
     const ProbeKind& kind = resource.health->kind;
     if (const auto* command = std::get_if<CommandProbe>(&kind)) add_all(command->argv);

@@ -113,6 +113,17 @@ struct MountSpec {
   bool operator==(const MountSpec&) const = default;
 };
 
+/// [[resource.net_device]]: the network interface of each device moves into the container.
+struct NetDeviceSpec {
+  std::optional<Template> name;     ///< in the container; absent: as on the host
+  bool up = true;                   ///< whether it is set up
+  int mtu = 0;                      ///< 0: as on the host
+  std::vector<Template> addresses;  ///< with the length of the prefix: "192.0.2.7/24"
+  bool operator==(const NetDeviceSpec&) const = default;
+};
+/// The maximum number of addresses, that of patchbay-net.
+inline constexpr std::size_t kMaxNetAddresses = 16;
+
 /// An entry of [resource.env] or [resource.annotations]. The key can contain variables too.
 using TemplatePair = std::pair<Template, Template>;
 
@@ -202,6 +213,7 @@ struct ResourceSpec {
   std::vector<MatchSpec> matches;
   std::vector<DeviceNodeSpec> device_nodes;  ///< empty only if the devices have no nodes
   std::vector<MountSpec> mounts;
+  std::optional<NetDeviceSpec> net_device;
   std::vector<TemplatePair> env;
   std::vector<TemplatePair> annotations;
   std::vector<Template> cdi_devices;
@@ -261,6 +273,9 @@ bool UsesSysfs(const ResourceSpec& resource);
 
 /// Returns whether the pattern matches only devices of the subsystem.
 bool IsOfSubsystem(const UdevPattern& udev, std::string_view name);
+
+/// Returns whether all devices of the match are network interfaces.
+bool FindsInterfaces(const MatchSpec& match);
 
 /// Returns whether devices of the match can have nodes. A count and network interfaces cannot.
 bool CanHaveNodes(const MatchSpec& match);

@@ -1,10 +1,13 @@
 #include "model/validators.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/number.h"
 #include "base/path.h"
 
 // The same functions check a shape twice: at load, with one byte for each value, and rendered, with
@@ -96,7 +99,8 @@ Problem CheckDnsSubdomain(const TemplateShape& shape, ShapePart part, std::strin
   }
 }
 
-constexpr std::size_t kMaxComponent = 255;  // NAME_MAX
+constexpr std::size_t kMaxComponent = 255;     // NAME_MAX
+constexpr std::size_t kMaxInterfaceName = 15;  // IFNAMSIZ - 1
 
 /// Returns whether text from a device can contain the byte in a path. An allow-list.
 bool IsSafeInPath(char c) {
@@ -374,6 +378,45 @@ Problem ProblemWithCdiName(const TemplateShape& name) {
   }
   return At(name, device.start,
             "a variable must not make the name \"all\", which means every device");
+}
+
+Problem ProblemWithInterfaceName(const TemplateShape& name) {
+  static constexpr auto kInside = [](char c) {
+    return IsAlnum(c) || c == '-' || c == '_' || c == '.';
+  };
+  static constexpr Alphabet kName = {kInside, kInside, kInside,
+                                     "can contain only letters, digits, \"-\", \"_\" and \".\""};
+  constexpr std::string_view kWhat = "the name of a network interface";
+  if (auto problem = CheckName(name, {name.text}, kWhat, kName)) return problem;
+  if (IsDots(name.text)) return At(name, 0, Format("{} cannot be \"{}\"", kWhat, name.text));
+  if (LiteralSize(name.text) <= kMaxInterfaceName) return std::nullopt;
+  return At(name, 0, Format("{} has at most {} bytes", kWhat, kMaxInterfaceName));
+}
+
+int AddressVersion(std::string_view text) {
+  const std::string address(text);
+  in6_addr bytes;
+  if (inet_pton(AF_INET, address.c_str(), &bytes) == 1) return 4;
+  return inet_pton(AF_INET6, address.c_str(), &bytes) == 1 ? 6 : 0;
+}
+
+Problem ProblemWithPrefixedAddress(const TemplateShape& address) {
+  const std::string& text = address.text;
+  const auto slash = text.find('/');
+  const bool has_fields = std::ranges::any_of(text, IsField);
+  bool is_valid = std::ranges::all_of(text, [](char c) {
+    return IsField(c) || std::string_view("0123456789abcdefABCDEF.:/").find(c) != std::string::npos;
+  });
+  if (is_valid && !has_fields) {
+    const int version = AddressVersion(text.substr(0, slash));
+    const auto length = ParseNumber<int>(slash == std::string::npos ? "" : text.substr(slash + 1));
+    const int longest = version == 4 ? 32 : 128;
+    is_valid = version != 0 && length.value_or(-1) >= 0 && length.value_or(longest + 1) <= longest;
+  }
+  if (is_valid) return std::nullopt;
+  return At(address, 0,
+            "it is not an IP address with the length of its prefix, as in 192.0.2.7/24 or "
+            "2001:db8::7/64");
 }
 
 }  // namespace patchbay

@@ -49,4 +49,14 @@ Problem ProblemWithAnnotationKey(const TemplateShape& key);
 /// class. No variable can make the name "all", which means every device of the class.
 Problem ProblemWithCdiName(const TemplateShape& name);
 
+/// The name of a network interface: 1 to 15 letters, digits, "-", "_" and ".", except "." and "..".
+/// The kernel allows more, but has a meaning for "%", and programs for ":", "@" and "/".
+Problem ProblemWithInterfaceName(const TemplateShape& name);
+
+/// Returns 4 or 6 for an IP address without a zone, and 0 for any other text.
+int AddressVersion(std::string_view text);
+
+/// An IPv4 or IPv6 address with the length of its prefix: "192.0.2.7/24", "2001:db8::7/64".
+Problem ProblemWithPrefixedAddress(const TemplateShape& address);
+
 }  // namespace patchbay

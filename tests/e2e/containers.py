@@ -38,7 +38,11 @@ def apply_cdi(spec, edits, host_root=""):
     """Applies CDI edits like a container runtime of a host whose root directory is `host_root`."""
     process, linux = spec["process"], spec["linux"]
     for edit in edits:
-        assert set(edit) <= {"env", "deviceNodes", "mounts", "additionalGids"}, edit
+        assert set(edit) <= {"env", "deviceNodes", "mounts", "hooks", "additionalGids"}, edit
+        for hook in edit.get("hooks", []):
+            assert set(hook) == {"hookName", "path", "args", "timeout"}, hook
+            spec.setdefault("hooks", {}).setdefault(hook["hookName"], []).append(
+                {key: hook[key] for key in ("path", "args", "timeout")})
         process["env"] += edit.get("env", [])
         process["user"].setdefault("additionalGids", []).extend(edit.get("additionalGids", []))
         for node in edit.get("deviceNodes", []):

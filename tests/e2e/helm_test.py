@@ -24,6 +24,7 @@ TOGGLES = {
     "cdi": "cdi.enabled=true",
     "dra": "dra.enabled=true",
     "grafana-dashboard": "dashboards.enabled=true",
+    "net-devices": "netDevices.enabled=true",
     "network-policy": "networkPolicy.enabled=true",
     "open-devices": "openDevices.enabled=true",
     "openshift": "openshift.enabled=true",
@@ -74,9 +75,9 @@ INVALID_FILES = (
         "config", "existingConfigMap", "pools", "image", "imagePullSecrets", "nameOverride", "fullnameOverride",
         "podLabels", "podAnnotations", "nodeSelector", "tolerations", "affinity", "priorityClassName", "resourceQuota",
         "updateStrategy", "resources", "kubelet", "extraEnv", "extraVolumes", "extraVolumeMounts", "podResources", "cdi",
-        "dra", "openDevices", "toolsImage", "openshift", "podMonitor", "prometheusRule", "dashboards", "networkPolicy")),
+        "netDevices", "dra", "openDevices", "toolsImage", "openshift", "podMonitor", "prometheusRule", "dashboards", "networkPolicy")),
     *(({key: {"enabled": None}}, "enabled") for key in (
-        "resourceQuota", "podResources", "cdi", "dra", "openDevices", "toolsImage", "openshift", "podMonitor",
+        "resourceQuota", "podResources", "cdi", "netDevices", "dra", "openDevices", "toolsImage", "openshift", "podMonitor",
         "prometheusRule", "dashboards", "networkPolicy")),
     *(({"image": {key: None}}, key) for key in ("repository", "tag", "digest", "pullPolicy")),
     *(({"kubelet": {key: None}}, key) for key in ("root", "devicePlugins", "podResources")),
@@ -84,7 +85,7 @@ INVALID_FILES = (
     ({"pools": {"a": None}}, "pools"),
     *(({"pools": {"a": {key: None}}}, key) for key in (
         "config", "existingConfigMap", "nodeSelector", "tolerations", "affinity", "resources", "kubelet",
-        "podResources", "cdi", "dra", "openDevices", "toolsImage")),
+        "podResources", "cdi", "netDevices", "dra", "openDevices", "toolsImage")),
     *(({"dra": {"driver": name}}, "driver") for name in (None, "", "Gpu", "a/b", "..", "x\ny", "a" * 48)),
     ({"pools": {"a": {"dra": {"driver": "a/../b"}}}}, "driver"),
     ({"pools": {"a": {"openDevices": {"enabled": None}}}}, "enabled"),

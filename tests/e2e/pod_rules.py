@@ -19,7 +19,8 @@ DEVICE_PLUGINS = "/var/lib/kubelet/device-plugins"
 CDI = "/var/run/cdi"
 DRIVER = {"/var/lib/kubelet/plugins/patchbay.dev",
           *(f"{root}/plugins_registry" for root in KUBELET_DIRECTORIES.values())}
-HOST_PATHS = {DEVICE_PLUGINS, CDI, *DRIVER, "/dev", "/sys", "/run/udev",
+NET = "/var/lib/kubelet/plugins/patchbay.dev/net"
+HOST_PATHS = {DEVICE_PLUGINS, CDI, NET, *DRIVER, "/dev", "/sys", "/run/udev",
               *(f"{root}/pod-resources" for root in KUBELET_DIRECTORIES.values())}
 
 
@@ -111,9 +112,11 @@ RULES = {
     "/sys read-only": (
         lambda p, c: mounted_read_only(p, c, "/sys"), set_mounts(readOnly=False)),
     "only the socket directory is writable": (
-        lambda p, c: writable(p, c) - {CDI, *DRIVER} == {DEVICE_PLUGINS}, set_mounts(readOnly=False)),
+        lambda p, c: writable(p, c) - {CDI, NET, *DRIVER} == {DEVICE_PLUGINS}, set_mounts(readOnly=False)),
     "no CDI directory": (
         lambda p, c: CDI not in host_paths(p).values(), add_volume(hostPath={"path": CDI})),
+    "no directory of programs for the container runtime": (
+        lambda p, c: NET not in host_paths(p).values(), add_volume(hostPath={"path": NET})),
     "no directory of a DRA driver": (
         lambda p, c: not DRIVER & set(host_paths(p).values()),
         add_volume(hostPath={"path": "/var/lib/kubelet/plugins_registry"})),
@@ -128,6 +131,7 @@ RULES = {
 }
 # The rules that a component breaks on purpose.
 BROKEN_BY = {"open-devices": {"not privileged", "no privilege escalation"}, "cdi": {"no CDI directory"},
+             "net-devices": {"no CDI directory", "no directory of programs for the container runtime"},
              "dra": {"no CDI directory", "no directory of a DRA driver", "no token for the API server"}}
 
 

@@ -30,6 +30,10 @@ inline std::string Node(std::string_view lines, std::string_view match = "path =
 inline std::string Mount(std::string_view lines) {
   return Resource(Format("[[resource.mount]]\n{}", lines));
 }
+inline std::string Net(std::string_view lines,
+                       std::string_view match = "udev = {subsystem = 'net'}") {
+  return Resource(Format("[[resource.net_device]]\n{}", lines), match);
+}
 inline std::string Env(std::string_view line) {
   return Resource(Format("[resource.env]\n{}", line));
 }
@@ -602,7 +606,28 @@ inline std::vector<Sample> BadSamples() {
       {WithKey("cdi_devices = ['{id}/c=x']"), "2:17 bad-value", "the vendor or the class", ""},
       {WithKey("cdi_devices = ['v/c=x y']"), "2:22 bad-value", "", ""},
       {WithKey("cdi_devices = ['v/c=']"), "2:20 bad-value", "empty", ""},
+      {Net("", "path = '/dev/x*'"), "5:1 wrong-combination", "other devices", "subsystem"},
+      {Net("", "udev = {subsystem = ['net', 'tty']}"), "5:1 wrong-combination", "other devices",
+       ""},
+      {Net("[[resource.net_device]]"), "6:1 wrong-combination", "moves once", "keep one"},
+      {"[[resource]]\nname = 'a.com/x'\nreplicas = 2\nnet_device = [{}]\n"
+       "match = [{udev = {subsystem = 'net'}}]\n",
+       "3:12 wrong-combination", "in one pod only", "remove replicas"},
+      {Net("mtu = 67"), "6:7 out-of-range", "", ""},
+      {Net("name = 'eth0:1'"), "6:9 bad-value", "letters, digits", "can{slot}"},
+      {Net("name = '{slot}..'\nx = 1"), "7:1 unknown-key", "", ""},
+      {Net("name = '..'"), "6:9 bad-value", "cannot be \"..\"", ""},
+      {Net("name = 'a123456789012345{slot}'"), "6:9 bad-value", "at most 15 bytes", ""},
+      {Net("addresses = ['192.0.2.7']"), "6:15 bad-value", "length of its prefix", "192.0.2.7/24"},
+      {Net("addresses = ['192.0.2.7/33']"), "6:15 bad-value", "", ""},
+      {Net("addresses = ['2001:db8::7/129']"), "6:15 bad-value", "", ""},
+      {Net("addresses = ['192.0.2.{slot}/24', '{slot}.example.com/24']"), "6:36 bad-value", "", ""},
+      {Net("addresses = ['192.0.2.{index}/24']"), "6:24 wrong-combination", "restarts", "{slot}"},
+      {Net("addresses = ['192.0.2.256/24']"), "6:15 bad-value", "", ""},
       // Warnings.
+      {Net("name = 'can{slot}'"), "6:8 renamed-interface", "under this name", "Path="},
+      {Net("addresses = ['192.0.2.7/24']"), "6:14 container-path-clash", "both have this",
+       "max_per_container = 1"},
       {"# nothing\n", "0:0 no-resources", "", "patchbay suggest"},
       {WithMatch("path = '/dev/x*'\nid = 'x'"), "5:6 constant-id",
        "if this match finds more than one", "max_devices = 1"},

@@ -88,6 +88,7 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
        [](S& s) {
          s.mounts.push_back({Text("/a"), Text("/b")});
        }},
+      {"list net_device", [](S& s) { s.net_device.emplace(); }},
       {"response env", [](S& s) { s.env.emplace_back(Text("A"), Text("{id}")); }},
       {"response annotations", [](S& s) { s.annotations.emplace_back(Text("a"), Text("b")); }},
       {"list attributes",
@@ -121,13 +122,14 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
   // Fails to compile if a key is added to ResourceSpec: add it to the plan, to the cases above, and
   // here.
   const auto& [name, description, api, on_unhealthy, claim_env, replicas, max, preferred, topology,
-               exclusive, grants, forget, separator, nodes, matches, device_nodes, mounts, env,
-               annotations, cdi, attributes, health, pre_start, allocate, release] = Named("a/b");
+               exclusive, grants, forget, separator, nodes, matches, device_nodes, mounts,
+               net_device, env, annotations, cdi, attributes, health, pre_start, allocate,
+               release] = Named("a/b");
   (void)name, (void)description, (void)api, (void)on_unhealthy, (void)claim_env, (void)attributes,
       (void)replicas, (void)max, (void)preferred, (void)topology, (void)exclusive, (void)grants,
       (void)forget, (void)separator, (void)nodes, (void)matches, (void)device_nodes, (void)mounts,
-      (void)env, (void)annotations, (void)cdi, (void)health, (void)pre_start, (void)allocate,
-      (void)release;
+      (void)net_device, (void)env, (void)annotations, (void)cdi, (void)health, (void)pre_start,
+      (void)allocate, (void)release;
 }
 
 TEST(PlanReload, UnchangedOptionsNeedNoRegistration) {

@@ -37,7 +37,7 @@ app.kubernetes.io/name: {{ include "patchbay.name" . | quote }}
 {{- range $name, $pool := .Values.pools -}}
 {{- $values := deepCopy $root.Values -}}
 {{- range $key, $value := $pool -}}
-{{- if has $key (list "podResources" "cdi" "dra" "openDevices" "toolsImage" "kubelet") -}}
+{{- if has $key (list "podResources" "cdi" "netDevices" "dra" "openDevices" "toolsImage" "kubelet") -}}
 {{- $_ := set $values $key (merge (deepCopy $value) (get $values $key)) -}}
 {{- else -}}
 {{- $_ := set $values $key $value -}}
