@@ -377,10 +377,10 @@ class Move {
   /// Moves what is inside back as it was before. The pod can exchange it for an interface of its
   /// own with the same index, which then comes to the host, but stays down.
   NetResult Return(const FoundInterface& inside, const FoundInterface& before, NetResult why) {
-    SetLink(container_, inside.index, {.space = &host_, .name = "dev%d"});
+    const int error = SetLink(container_, inside.index, {.space = &host_, .name = "dev%d"});
     FoundInterface back;
     static_cast<void>(host_.Find(arguments_.identity, back));
-    if (back.index == 0) return NetResult::kNotReturned;
+    if (back.index == 0) return error == ENODEV ? NetResult::kAway : NetResult::kNotReturned;
     SetLink(host_, back.index, {.name = before.name});  // unless it is taken now
     SetLink(host_, back.index, {.mtu = before.mtu, .up = (before.flags & IFF_UP) != 0});
     return why;

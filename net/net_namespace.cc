@@ -112,13 +112,16 @@ template <class F>
 void NetNamespace::ForEachEntry(const char* path, F on_name) {
   const int descriptor = openat(sysfs_, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* directory = descriptor < 0 ? nullptr : fdopendir(descriptor);
-  if (directory == nullptr) return Check(errno);
+  if (directory == nullptr) {
+    error_ = errno;
+    return;
+  }
   const dirent* entry = nullptr;
   while (errno = 0, (entry = readdir(directory)) != nullptr) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") on_name(entry->d_name);
   }
-  Check(errno);
+  if (errno != 0) error_ = errno;
   closedir(directory);
 }
 

@@ -264,6 +264,33 @@ class Move(NetTest):
         back = [one for one in self.host.interfaces().values() if one["address"] == ADDRESS]
         self.assertEqual([("UP" in one["flags"], one["ifname"][:3]) for one in back], [(True, "dev")])
 
+    def test_interface_that_the_pod_exchanges_before_it_comes_back_stays_down(self):
+        self.host.ip("link", "set", "hw0", "up")
+        index = json.loads(self.host.ip("-json", "link", "show", "hw0"))[0]["ifindex"]
+        options = ("--name", "lan0", "--mtu", "1")
+        self.traced(options=options)
+        sends = [line for line in self.calls if line.startswith("sendto(")]
+        # Found inside, and its MTU refused; the next one moves it back.
+        is_mtu = [bool(re.search(r"IFLA_MTU}, 1\b|\\x08\\x00\\x04\\x00\\x01\\x00\\x00\\x00", line)) for line in sends]
+        send = is_mtu.index(True) + 2
+        self.assertEqual((self.code, sum(is_mtu)), (NOT_CONFIGURED, 1))
+        (self.dir / "trace").unlink()
+        hook = subprocess.Popen(["nsenter", f"--net=/proc/{self.host.pid}/ns/net", "strace", "-o", str(self.dir / "trace"), "-e",
+                                 f"inject=sendto:delay_enter=1000000:when={send}", VIRTUAL, *self.arguments(*options)],
+                                stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(hook.communicate)
+        hook.stdin.write(self.state().encode())
+        hook.stdin.close()
+        hook.stdin = None
+        while not (self.dir / "trace").exists() or (self.dir / "trace").read_text().count("sendto(") < send - 1:
+            self.assertIsNone(hook.poll())
+        other = Namespace(self)
+        self.pod.ip("link", "set", "lan0", "netns", str(other.pid))
+        self.pod.ip("link", "add", "mine", "index", str(index), "type", "veth")
+        self.assertEqual(hook.wait(support.PATIENCE), NOT_RETURNED)
+        self.assertEqual([name for name, one in self.host.interfaces().items() if "UP" in one["flags"]], [])
+        self.assertNotIn("hw0", self.host.interfaces())
+
     def test_interface_with_as_many_names_as_the_kernel_allows(self):
         # A pod can add them, and they stay when the interface comes back.
         self.host.run("ip", "-force", "-batch", "-", input=b"".join(
