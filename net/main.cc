@@ -185,6 +185,16 @@ class StatusFile {
 
 // ---- What the host uses -------------------------------------------------------------------------
 
+/// Returns whether the kernel destroys the interface of a device with its namespace. It does so too
+/// with what a driver of WWAN adds for a modem.
+bool IsVirtual([[maybe_unused]] std::string_view device) {
+#ifdef PATCHBAY_NET_MOVES_VIRTUAL
+  return false;
+#else
+  return device.starts_with("/devices/virtual") || device.find("/wwan/") != std::string_view::npos;
+#endif
+}
+
 /// Returns whether `is_match(body, type, data, size)` for an attribute in a dump of the host. Sets
 /// `error` if the dump cannot be read.
 template <class Body, class F>
@@ -346,16 +356,19 @@ class Move {
     }
     result = host_.Find(arguments_.identity, interface);
     if (result == NetResult::kDone && interface.index == 0) result = NetResult::kAway;
-    if (result == NetResult::kDone) result = host_.UseOf(interface);
+    if (result == NetResult::kDone && IsVirtual(arguments_.identity.device)) {
+      result = NetResult::kVirtual;
+    }
+    if (result == NetResult::kDone) result = host_.UseOf(interface.name);
     if (result != NetResult::kDone) return result;
     if (HasDefaultRoute(host_, interface.index, error_)) return NetResult::kDefaultRoute;
     if (HasNodeAddress(host_, interface.index, arguments_.node_addresses, error_)) {
       return NetResult::kNodeAddress;
     }
-    if (error_ != 0) return NetResult::kNotMoved;
     // The kernel would move it before it refuses the name, so the host would lose its addresses.
     const char* name = arguments_.name != nullptr ? arguments_.name : interface.name;
-    if (container_.HasName(name)) return NetResult::kNameTaken;
+    if (container_.Named(name).index != 0) return NetResult::kNameTaken;
+    if (error_ != 0 || container_.error() != 0) return NetResult::kNotMoved;
     error_ = status_.Write("moving", 0, container_.inode(), state.id);
     if (error_ != 0) return NetResult::kNoStatus;
     error_ = SetLink(host_, interface.index, {.space = &container_, .name = name});

@@ -28,7 +28,8 @@ struct InterfaceIdentity {
 struct FoundInterface {
   int index = 0;  ///< 0: it is not in the namespace
   char name[IFNAMSIZ] = {};
-  unsigned flags = 0, mtu = 0;  ///< IFF_UP, IFF_LOOPBACK
+  unsigned flags = 0, mtu = 0;   ///< IFF_UP
+  HardwareAddress address = {};  ///< the permanent one; the current one if there is none
 };
 
 /// A network namespace: its interfaces in sysfs, and a socket of rtnetlink in it. The process is in
@@ -46,12 +47,12 @@ class NetNamespace {
   /// Finds the interface. Fails with kAmbiguous, kOtherHardware, or kNotMoved and an error().
   NetResult Find(const InterfaceIdentity& identity, FoundInterface& found);
 
-  /// Returns why sysfs shows that an interface must not leave the namespace: kVirtual, kWireless,
-  /// kMember, or kNotMoved and an error(); otherwise kDone.
-  NetResult UseOf(const FoundInterface& interface);
+  /// Returns why sysfs shows that an interface must not leave the namespace: kWireless, kMember, or
+  /// kNotMoved and an error(); otherwise kDone.
+  NetResult UseOf(const char* interface);
 
-  /// Returns whether an interface has this name or alternative name.
-  bool HasName(const char* name);
+  /// Returns the interface that has this name or alternative name.
+  FoundInterface Named(const char* name);
 
   int error() const { return error_; }  ///< what could not be read of an interface; 0: nothing
   int descriptor() const { return descriptor_; }
@@ -61,9 +62,8 @@ class NetNamespace {
  private:
   template <class F>
   void ForEachEntry(const char* path, F on_name);
-  std::string_view DeviceOf(const char* interface, char* target, std::size_t size);
+  bool HasDevice(const char* interface, std::string_view device);
   unsigned Number(const char* interface, const char* file);
-  HardwareAddress AddressOf(int index);
   void Check(int error);
 
   int descriptor_ = -1, error_ = 0;
