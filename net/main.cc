@@ -355,11 +355,10 @@ class Move {
       return is_inside_ ? NetResult::kDone : ConfigureOrReturn(inside, inside);
     }
     result = host_.Find(arguments_.identity, interface);
-    if (result == NetResult::kDone && interface.index == 0) result = NetResult::kAway;
-    if (result == NetResult::kDone && IsVirtual(arguments_.identity.device)) {
-      result = NetResult::kVirtual;
-    }
-    if (result == NetResult::kDone) result = host_.UseOf(interface.name);
+    if (result != NetResult::kDone) return result;
+    if (interface.index == 0) return NetResult::kAway;
+    if (IsVirtual(arguments_.identity.device)) return NetResult::kVirtual;
+    result = host_.UseOf(interface.name);
     if (result != NetResult::kDone) return result;
     if (HasDefaultRoute(host_, interface.index, error_)) return NetResult::kDefaultRoute;
     if (HasNodeAddress(host_, interface.index, arguments_.node_addresses, error_)) {
@@ -392,7 +391,9 @@ class Move {
   NetResult Return(const FoundInterface& inside, const FoundInterface& before, NetResult why) {
     const int error = SetLink(container_, inside.index, {.space = &host_, .name = "dev%d"});
     FoundInterface back;
-    static_cast<void>(host_.Find(arguments_.identity, back));
+    for (int tries = 0; back.index == 0 && tries < 3; ++tries) {  // while udev gives it a name
+      static_cast<void>(host_.Find(arguments_.identity, back));
+    }
     if (back.index == 0) return error == ENODEV ? NetResult::kAway : NetResult::kNotReturned;
     SetLink(host_, back.index, {.name = before.name});  // unless it is taken now
     SetLink(host_, back.index, {.mtu = before.mtu, .up = (before.flags & IFF_UP) != 0});

@@ -96,14 +96,14 @@ class NetTest(containers.TestCase):
         self.calls = [line for line in trace.read_text().splitlines() if re.match(r"\w+\(", line)]
         self.code, self.error = ran.returncode, ran.stderr.decode()
 
-    def faults(self, *names, options):
+    def faults(self, *names, options, error="ENOMEM"):
         """Runs the hook without a fault, and with an error at each of its system calls of these names. Yields them."""
         self.traced(options=options)
         counts = collections.Counter(line.split("(")[0] for line in self.calls)
         yield ""
         for name in names:
             for when in range(1, counts[name] + 1):
-                fault = f"{name}:error=ENOMEM:when={when}"
+                fault = f"{name}:error={error}:when={when}"
                 self.traced(fault, options=options)
                 yield fault
 
@@ -263,6 +263,14 @@ class Move(NetTest):
         self.assertEqual(list(self.pod.interfaces()), ["lo"])
         back = [one for one in self.host.interfaces().values() if one["address"] == ADDRESS]
         self.assertEqual([("UP" in one["flags"], one["ifname"][:3]) for one in back], [(True, "dev")])
+
+    def test_interface_comes_back_although_it_gets_another_name_at_the_same_time(self):
+        for fault in self.faults("readlinkat", options=("--name", "lan0", "--mtu", "1"), error="ENOENT"):
+            self.assertIn(self.code, (NOT_CONFIGURED, AWAY, OTHER_HARDWARE), fault)
+            if "hw0" not in self.host.interfaces():
+                self.assertEqual(self.code, AWAY, fault)
+                self.pod.ip("link", "del", "lan0")
+                self.add_interface()
 
     def test_interface_that_the_pod_exchanges_before_it_comes_back_stays_down(self):
         self.host.ip("link", "set", "hw0", "up")
