@@ -283,8 +283,9 @@ class Move(NetTest):
         send = is_mtu.index(True) + 2
         self.assertEqual((self.code, sum(is_mtu)), (NOT_CONFIGURED, 1))
         (self.dir / "trace").unlink()
+        other = Namespace(self)
         hook = subprocess.Popen(["nsenter", f"--net=/proc/{self.host.pid}/ns/net", "strace", "-o", str(self.dir / "trace"), "-e",
-                                 f"inject=sendto:delay_enter=1000000:when={send}", VIRTUAL, *self.arguments(*options)],
+                                 f"inject=sendto:delay_enter=2000000:when={send}", VIRTUAL, *self.arguments(*options)],
                                 stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(hook.communicate)
         hook.stdin.write(self.state().encode())
@@ -292,7 +293,6 @@ class Move(NetTest):
         hook.stdin = None
         while not (self.dir / "trace").exists() or (self.dir / "trace").read_text().count("sendto(") < send - 1:
             self.assertIsNone(hook.poll())
-        other = Namespace(self)
         self.pod.ip("link", "set", "lan0", "netns", str(other.pid))
         self.pod.ip("link", "add", "mine", "index", str(index), "type", "veth")
         self.assertEqual(hook.wait(support.PATIENCE), NOT_RETURNED)
@@ -306,7 +306,10 @@ class Move(NetTest):
         self.assertEqual(self.hook(), 0, self.error)
 
     def test_pod_with_a_user_namespace(self):
-        pod = Namespace(self, "--user", "--map-root-user")
+        options = ("--user", "--map-root-user")
+        if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
+            self.skipTest("user namespaces cannot be created here")
+        pod = Namespace(self, *options)
         self.assertEqual(self.hook("--up", state=self.state(pod.pid)), 0, self.error)
         self.assertIn("UP", pod.interfaces()["hw0"]["flags"])
 
