@@ -4,8 +4,8 @@
 //
 // A container runtime can kill it at any step, run it for two containers of a pod at once, and
 // again for each restart of a container. So it holds a lock, and writes what it does to a status
-// file before and after the move: an interface that is inside already is configured only if that
-// was interrupted. If the configuration fails, the host gets the interface back.
+// file before and after the move: an interface that is inside already is configured unless the file
+// says that this is done. If the configuration fails, the host gets the interface back.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -147,33 +147,35 @@ class StatusFile {
     std::snprintf(temporary_, sizeof(temporary_), ".%s", slash + 1);
     directory_ = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory_ < 0) return NetResult::kNoStatus;
-    if (flock(directory_, LOCK_EX) != 0) return NetResult::kLocked;  // interrupted by the alarm
-    alarm(0);                                                        // nothing else is interrupted
+    if (flock(directory_, LOCK_EX) != 0) {
+      return errno == EINTR ? NetResult::kLocked : NetResult::kNoStatus;  // EINTR: the alarm
+    }
+    alarm(0);  // nothing else is interrupted
     return NetResult::kDone;
   }
 
-  /// Returns whether a move into this namespace was interrupted.
-  bool IsMovingTo(std::uint64_t space) const {
+  /// Returns whether the last move was into this namespace, and is complete.
+  bool IsDoneIn(std::uint64_t space) const {
     char text[64] = {}, expected[64];
-    const int file = openat(directory_, name_, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (file < 0) return false;
+    const int file = openat(directory_, name_, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     const ssize_t size = read(file, text, sizeof(text) - 1);
     close(file);
-    std::snprintf(expected, sizeof(expected), "moving 0 %llu ",
-                  static_cast<unsigned long long>(space));
+    std::snprintf(expected, sizeof(expected), "0 0 %llu ", static_cast<unsigned long long>(space));
     return size > 0 && std::string_view(text).starts_with(expected);
   }
 
-  /// Replaces the file. Returns whether it could.
-  bool Write(const char* result, int error, std::uint64_t space, std::string_view container) const {
-    const int file =
-        openat(directory_, temporary_, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (file < 0) return false;
+  /// Replaces the file. Returns a value of errno.
+  int Write(const char* result, int error, std::uint64_t space, std::string_view container) const {
+    unlinkat(directory_, temporary_, 0);  // of a run that was killed, or a link
+    const int file = openat(directory_, temporary_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (file < 0) return errno;
     const int written =
         dprintf(file, "%s %d %llu %.*s\n", result, error, static_cast<unsigned long long>(space),
                 static_cast<int>(container.size()), container.data());
     const bool is_closed = close(file) == 0;
-    return written > 0 && is_closed && renameat(directory_, temporary_, directory_, name_) == 0;
+    const bool is_written =
+        written > 0 && is_closed && renameat(directory_, temporary_, directory_, name_) == 0;
+    return is_written ? 0 : errno;
   }
 
  private:
@@ -183,18 +185,33 @@ class StatusFile {
 
 // ---- What the host uses -------------------------------------------------------------------------
 
-/// Returns whether a nexthop object, or a nexthop of a route, has the interface.
-bool IsNexthop(NetNamespace& host, int index) {
-  bool is_nexthop = false;
-  host.netlink().Request(
-      NetlinkMessage(RTM_GETNEXTHOP, NLM_F_DUMP, nhmsg{}), [&](const nlmsghdr& message) {
-        ForEachAttribute<nhmsg>(message, [&](int type, const void* data, std::size_t size) {
-          if (type == NHA_OIF && size == sizeof(index) && std::memcmp(data, &index, size) == 0) {
-            is_nexthop = true;
-          }
+/// Returns whether the kernel destroys the interface of a device with its namespace. It does so too
+/// with what a driver of WWAN adds for a modem.
+bool IsVirtual([[maybe_unused]] std::string_view device) {
+#ifdef PATCHBAY_NET_MOVES_VIRTUAL
+  return false;
+#else
+  return device.starts_with("/devices/virtual") || device.find("/wwan/") != std::string_view::npos;
+#endif
+}
+
+/// Returns whether `is_match(body, type, data, size)` for an attribute in a dump of the host. Sets
+/// `error` if the dump cannot be read.
+template <class Body, class F>
+bool DumpHas(NetNamespace& host, std::uint16_t request, int& error, F is_match) {
+  bool has_match = false;
+  const int failed = host.netlink().Request(
+      NetlinkMessage(request, NLM_F_DUMP, Body{}), [&](const nlmsghdr& message) {
+        ForEachAttribute<Body>(message, [&](int type, const void* data, std::size_t size) {
+          has_match = has_match || is_match(BodyOf<Body>(message), type, data, size);
         });
       });
-  return is_nexthop;
+  if (failed != 0) error = failed;
+  return has_match;
+}
+
+bool IsEqual(const void* data, std::size_t size, const void* expected, std::size_t expected_size) {
+  return size == expected_size && std::memcmp(data, expected, size) == 0;
 }
 
 bool HasNexthop(const void* data, std::size_t size, int index) {
@@ -207,72 +224,69 @@ bool HasNexthop(const void* data, std::size_t size, int index) {
   return false;
 }
 
-/// Returns whether a default route of any table leads to the interface. Sets `error` if the routes
-/// cannot be read.
+/// Returns whether a default route of any table leads to the interface, or can do so by a nexthop
+/// object.
 bool HasDefaultRoute(NetNamespace& host, int index, int& error) {
-  bool has_route = false, has_objects = false;
-  for (const int family : {AF_INET, AF_INET6}) {
-    rtmsg body{};
-    body.rtm_family = static_cast<std::uint8_t>(family);
-    const int failed = host.netlink().Request(
-        NetlinkMessage(RTM_GETROUTE, NLM_F_DUMP, body), [&](const nlmsghdr& message) {
-          if (BodyOf<rtmsg>(message).rtm_dst_len != 0) return;
-          ForEachAttribute<rtmsg>(message, [&](int type, const void* data, std::size_t size) {
-            if (type == RTA_OIF && size == sizeof(index) && std::memcmp(data, &index, size) == 0) {
-              has_route = true;
-            }
-            if (type == RTA_MULTIPATH && HasNexthop(data, size, index)) has_route = true;
-            if (type == RTA_NH_ID) has_objects = true;
-          });
-        });
-    if (failed != 0) error = failed;
-  }
-  return has_route || (has_objects && IsNexthop(host, index));
+  bool has_objects = false;
+  const auto is_index = [&](const void* data, std::size_t size) {
+    return IsEqual(data, size, &index, sizeof(index));
+  };
+  const auto leads_to_it = [&](const rtmsg& body, int type, const void* data, std::size_t size) {
+    // Other families have other bodies.
+    if ((body.rtm_family != AF_INET && body.rtm_family != AF_INET6) || body.rtm_dst_len != 0) {
+      return false;
+    }
+    has_objects = has_objects || type == RTA_NH_ID;
+    return (type == RTA_OIF && is_index(data, size)) ||
+           (type == RTA_MULTIPATH && HasNexthop(data, size, index));
+  };
+  const auto is_object = [&](const nhmsg&, int type, const void* data, std::size_t size) {
+    return type == NHA_OIF && is_index(data, size);
+  };
+  return DumpHas<rtmsg>(host, RTM_GETROUTE, error, leads_to_it) ||
+         (has_objects && DumpHas<nhmsg>(host, RTM_GETNEXTHOP, error, is_object));
 }
 
-bool HasNodeAddress(NetNamespace& host, int index, const IpAddresses& node) {
-  bool has_address = false;
-  host.netlink().Request(
-      NetlinkMessage(RTM_GETADDR, NLM_F_DUMP, ifaddrmsg{}), [&](const nlmsghdr& message) {
-        if (static_cast<int>(BodyOf<ifaddrmsg>(message).ifa_index) != index) return;
-        ForEachAttribute<ifaddrmsg>(message, [&](int type, const void* data, std::size_t size) {
-          for (std::size_t i = 0; i < node.count; ++i) {
-            const IpAddress& one = node.list[i];
-            const bool is_address = type == IFA_LOCAL || type == IFA_ADDRESS;
-            if (is_address && size == one.size && std::memcmp(data, one.bytes.data(), size) == 0) {
-              has_address = true;
-            }
-          }
-        });
-      });
-  return has_address;
+bool HasNodeAddress(NetNamespace& host, int index, const IpAddresses& node, int& error) {
+  const auto is_address = [&](const ifaddrmsg& body, int type, const void* data, std::size_t size) {
+    if (static_cast<int>(body.ifa_index) != index || (type != IFA_LOCAL && type != IFA_ADDRESS)) {
+      return false;
+    }
+    for (std::size_t i = 0; i < node.count; ++i) {
+      if (IsEqual(data, size, node.list[i].bytes.data(), node.list[i].size)) return true;
+    }
+    return false;
+  };
+  return DumpHas<ifaddrmsg>(host, RTM_GETADDR, error, is_address);
 }
 
 // ---- The move -----------------------------------------------------------------------------------
 
-int MoveTo(NetNamespace& from, const NetNamespace& to, const FoundInterface& interface,
-           const char* name, bool up) {
+/// Changes of an interface, in the order of the kernel, which stops at the first one it refuses.
+struct Change {
+  const NetNamespace* space = nullptr;
+  std::uint32_t mtu = 0;  ///< 0: as it is
+  const char* name = nullptr;
+  bool up = false;  ///< false: as it is; a move always takes it down
+};
+
+int SetLink(NetNamespace& space, int index, const Change& change) {
   ifinfomsg body{};
-  body.ifi_index = interface.index;
-  body.ifi_flags = up ? IFF_UP : 0;
-  body.ifi_change = IFF_UP;
+  body.ifi_index = index;
+  body.ifi_flags = body.ifi_change = change.up ? IFF_UP : 0;
   NetlinkMessage message(RTM_NEWLINK, 0, body);
-  const int descriptor = to.descriptor();
-  message.Put(IFLA_NET_NS_FD, &descriptor, sizeof(descriptor));
-  message.Put(IFLA_IFNAME, name, std::strlen(name) + 1);
-  return from.netlink().Request(message);
+  if (change.space != nullptr) {
+    const int descriptor = change.space->descriptor();
+    message.Put(IFLA_NET_NS_FD, &descriptor, sizeof(descriptor));
+  }
+  if (change.mtu != 0) message.Put(IFLA_MTU, &change.mtu, sizeof(change.mtu));
+  if (change.name != nullptr) message.Put(IFLA_IFNAME, change.name, std::strlen(change.name) + 1);
+  return space.netlink().Request(message);
 }
 
 /// Sets MTU and addresses, and then the flag UP: with it, the kernel adds the routes of addresses.
 int Configure(NetNamespace& space, int index, const Arguments& arguments) {
-  int error = 0;
-  ifinfomsg body{};
-  body.ifi_index = index;
-  if (arguments.mtu != 0) {
-    NetlinkMessage message(RTM_NEWLINK, 0, body);
-    message.Put(IFLA_MTU, &arguments.mtu, sizeof(arguments.mtu));
-    error = space.netlink().Request(message);
-  }
+  int error = SetLink(space, index, {.mtu = arguments.mtu});
   for (std::size_t i = 0; i < arguments.addresses.count && error == 0; ++i) {
     const IpAddress& one = arguments.addresses.list[i];
     ifaddrmsg address{};
@@ -285,9 +299,7 @@ int Configure(NetNamespace& space, int index, const Arguments& arguments) {
     message.Put(IFA_ADDRESS, one.bytes.data(), one.size);
     error = space.netlink().Request(message);
   }
-  if (error != 0 || !arguments.up) return error;
-  body.ifi_flags = body.ifi_change = IFF_UP;
-  return space.netlink().Request(NetlinkMessage(RTM_NEWLINK, 0, body));
+  return error != 0 ? error : SetLink(space, index, {.up = arguments.up});
 }
 
 /// One run. Results with an error of the kernel set `error`.
@@ -298,31 +310,37 @@ class Move {
   NetResult Run(std::string_view text) {
     const auto state = ParseContainerState(text);
     if (!state) return NetResult::kBadState;
+    char path[32];
+    std::snprintf(path, sizeof(path), "/proc/%d/ns", state->pid);
+    // Opened before the lock: later, the number can be that of another process.
+    const int process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     NetResult result = status_.Open(arguments_.status);
-    if (result != NetResult::kDone) return result;
-    result = OpenNamespaces(state->pid);
+    if (result != NetResult::kDone) {
+      error_ = result == NetResult::kNoStatus ? errno : 0;
+      return result;
+    }
+    result = OpenNamespaces(process);
     if (result == NetResult::kDone) result = MoveOnce(*state);
+    if (error_ == 0) error_ = host_.error() != 0 ? host_.error() : container_.error();
     char code[16];
     std::snprintf(code, sizeof(code), "%d", static_cast<int>(result));
     if (is_inside_) return result;
-    const bool is_written = status_.Write(code, error_, container_.inode(), state->id);
-    return is_written || result != NetResult::kDone ? result : NetResult::kNoStatus;
+    const int failed = status_.Write(code, error_, container_.inode(), state->id);
+    if (result != NetResult::kDone || failed == 0) return result;
+    error_ = failed;
+    return NetResult::kNoStatus;
   }
 
   int error() const { return error_; }
 
  private:
-  NetResult OpenNamespaces(int pid) {
-    char path[32];
-    std::snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+  NetResult OpenNamespaces(int process) {
     const int host = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-    const int container = open(path, O_RDONLY | O_CLOEXEC);
-    error_ = errno;
-    if (container < 0) {
-      return error_ == EACCES || error_ == EPERM ? NetResult::kNoPermission
-                                                 : NetResult::kNoContainer;
+    const int container = openat(process, "net", O_RDONLY | O_CLOEXEC);
+    if (container < 0 && (errno == ENOENT || errno == ESRCH || errno == EBADF)) {
+      return NetResult::kNoContainer;
     }
-    error_ = host_.Open(host);
+    error_ = container < 0 ? errno : host_.Open(host);
     if (error_ == 0) error_ = container_.Open(container);
     if (error_ != 0) return NetResult::kNoPermission;
     return host_.inode() == container_.inode() ? NetResult::kHostNetwork : NetResult::kDone;
@@ -331,31 +349,35 @@ class Move {
   NetResult MoveOnce(const ContainerState& state) {
     FoundInterface inside, interface;
     NetResult result = container_.Find(arguments_.identity, inside);
-    if (result == NetResult::kAmbiguous) return result;
+    if (result == NetResult::kAmbiguous || container_.error() != 0) return result;
     if (inside.index != 0) {
-      is_inside_ = !status_.IsMovingTo(container_.inode());
+      is_inside_ = status_.IsDoneIn(container_.inode());
       return is_inside_ ? NetResult::kDone : ConfigureOrReturn(inside, inside);
     }
     result = host_.Find(arguments_.identity, interface);
-    if (result == NetResult::kDone && interface.index == 0) result = NetResult::kAway;
-    if (result == NetResult::kDone) result = host_.UseOf(interface);
+    if (result != NetResult::kDone) return result;
+    if (interface.index == 0) return NetResult::kAway;
+    if (IsVirtual(arguments_.identity.device)) return NetResult::kVirtual;
+    result = host_.UseOf(interface.name);
     if (result != NetResult::kDone) return result;
     if (HasDefaultRoute(host_, interface.index, error_)) return NetResult::kDefaultRoute;
-    if (error_ != 0) return NetResult::kNotMoved;
-    if (HasNodeAddress(host_, interface.index, arguments_.node_addresses)) {
+    if (HasNodeAddress(host_, interface.index, arguments_.node_addresses, error_)) {
       return NetResult::kNodeAddress;
     }
-    if (!status_.Write("moving", 0, container_.inode(), state.id)) return NetResult::kNoStatus;
+    // The kernel would move it before it refuses the name, so the host would lose its addresses.
     const char* name = arguments_.name != nullptr ? arguments_.name : interface.name;
-    error_ = MoveTo(host_, container_, interface, name, false);
+    if (container_.Named(name).index != 0) return NetResult::kNameTaken;
+    if (error_ != 0 || container_.error() != 0) return NetResult::kNotMoved;
+    error_ = status_.Write("moving", 0, container_.inode(), state.id);
+    if (error_ != 0) return NetResult::kNoStatus;
+    error_ = SetLink(host_, interface.index, {.space = &container_, .name = name});
     static_cast<void>(container_.Find(arguments_.identity, inside));
-    if (error_ != 0) {
-      const NetResult why = error_ == EEXIST ? NetResult::kNameTaken : NetResult::kNotMoved;
-      // The kernel moves it before it gives it the name.
-      return inside.index == 0 ? why : Return(inside, interface, why);
-    }
-    if (inside.index == 0) return NetResult::kNotMoved;
-    return ConfigureOrReturn(inside, interface);
+    if (container_.error() != 0) return NetResult::kNotReturned;
+    if (error_ == 0 && inside.index != 0) return ConfigureOrReturn(inside, interface);
+    const NetResult why = error_ == 0        ? NetResult::kAway
+                          : error_ == EEXIST ? NetResult::kNameTaken
+                                             : NetResult::kNotMoved;
+    return inside.index == 0 ? why : Return(inside, interface, why);
   }
 
   NetResult ConfigureOrReturn(const FoundInterface& inside, const FoundInterface& before) {
@@ -364,17 +386,24 @@ class Move {
     return Return(inside, before, NetResult::kNotConfigured);
   }
 
-  /// Moves what is inside back as it was before.
+  /// Moves what is inside back as it was before. The pod can exchange it for an interface of its
+  /// own with the same index, which then comes to the host, but stays down.
   NetResult Return(const FoundInterface& inside, const FoundInterface& before, NetResult why) {
-    const bool was_up = (before.flags & IFF_UP) != 0;
-    const int error = MoveTo(container_, host_, inside, before.name, was_up);
-    return error == 0 ? why : NetResult::kNotReturned;
+    const int error = SetLink(container_, inside.index, {.space = &host_, .name = "dev%d"});
+    FoundInterface back;
+    for (int tries = 0; back.index == 0 && tries < 3; ++tries) {  // while udev gives it a name
+      static_cast<void>(host_.Find(arguments_.identity, back));
+    }
+    if (back.index == 0) return error == ENODEV ? NetResult::kAway : NetResult::kNotReturned;
+    SetLink(host_, back.index, {.name = before.name});  // unless it is taken now
+    SetLink(host_, back.index, {.mtu = before.mtu, .up = (before.flags & IFF_UP) != 0});
+    return why;
   }
 
   const Arguments& arguments_;
   StatusFile status_;
   NetNamespace host_, container_;
-  bool is_inside_ = false;  ///< and complete: nothing to do
+  bool is_inside_ = false;  ///< and done: nothing to do
   int error_ = 0;
 };
 

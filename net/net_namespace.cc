@@ -15,34 +15,6 @@ namespace patchbay {
 namespace {
 
 constexpr char kInterfaces[] = "class/net";
-constexpr int kMaxPath = 4096;
-
-/// Calls `on_name(name)` for each entry of a directory.
-template <class F>
-void ForEachEntry(int root, const char* path, F on_name) {
-  const int descriptor = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* directory = descriptor < 0 ? nullptr : fdopendir(descriptor);
-  if (directory == nullptr) return;
-  while (const dirent* entry = readdir(directory)) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") on_name(entry->d_name);
-  }
-  closedir(directory);
-}
-
-/// Returns the path below /sys of the device of an interface, into `target`; "" if there is none.
-std::string_view DeviceOf(int sysfs, const char* interface, char (&target)[kMaxPath]) {
-  char link[64];
-  std::snprintf(link, sizeof(link), "%s/%s", kInterfaces, interface);
-  const ssize_t size = readlinkat(sysfs, link, target, sizeof(target));
-  std::string_view path(target, size < 0 ? 0 : static_cast<std::size_t>(size));
-  while (path.starts_with("../")) path.remove_prefix(3);
-  if (!path.starts_with("devices/") || path.data() == target) return "";
-  // …/DEVICE/net/NAME
-  path.remove_suffix(path.size() - path.rfind('/'));
-  if (path.ends_with("/net")) path.remove_suffix(4);
-  return {path.data() - 1, path.size() + 1};
-}
 
 }  // namespace
 
@@ -67,41 +39,29 @@ int NetNamespace::Open(int descriptor) {
 
 NetResult NetNamespace::Find(const InterfaceIdentity& identity, FoundInterface& found) {
   int same = 0, others = 0;
-  ForEachEntry(sysfs_, kInterfaces, [&](const char* name) {
-    char target[kMaxPath];
-    if (DeviceOf(sysfs_, name, target) != identity.device ||
-        Number(name, "dev_port") != identity.dev_port ||
+  ForEachEntry(kInterfaces, [&](const char* name) {
+    if (!HasDevice(name, identity.device) || Number(name, "dev_port") != identity.dev_port ||
         Number(name, "dev_id") != identity.dev_id) {
       return;
     }
-    const int index = static_cast<int>(Number(name, "ifindex"));
-    if (identity.address.size > 0 && AddressOf(index) != identity.address) {
-      ++others;
-      return;
-    }
-    ++same;
-    found.index = index;
-    found.flags = Number(name, "flags");
-    std::snprintf(found.name, sizeof(found.name), "%s", name);
+    const FoundInterface named = Named(name);
+    if (named.index == 0) return;  // unplugged meanwhile
+    const bool is_same = identity.address.size == 0 || named.address == identity.address;
+    if (is_same) found = named;
+    ++(is_same ? same : others);
   });
-  if (same == 1) return NetResult::kDone;
+  if (same == 1 && error_ == 0) return NetResult::kDone;
   found = {};
+  if (error_ != 0) return NetResult::kNotMoved;
   if (same > 1) return NetResult::kAmbiguous;
   return others > 0 ? NetResult::kOtherHardware : NetResult::kDone;
 }
 
-NetResult NetNamespace::UseOf(const FoundInterface& interface) const {
-  char target[kMaxPath];
-  const std::string_view device = DeviceOf(sysfs_, interface.name, target);
-  bool is_virtual = (interface.flags & IFF_LOOPBACK) != 0 || device.starts_with("/devices/virtual");
-#ifdef PATCHBAY_NET_MOVES_VIRTUAL
-  is_virtual = false;
-#endif
-  if (is_virtual) return NetResult::kVirtual;
+NetResult NetNamespace::UseOf(const char* interface) {
   NetResult use = NetResult::kDone;
   char directory[64];
-  std::snprintf(directory, sizeof(directory), "%s/%s", kInterfaces, interface.name);
-  ForEachEntry(sysfs_, directory, [&](const char* name) {
+  std::snprintf(directory, sizeof(directory), "%s/%s", kInterfaces, interface);
+  ForEachEntry(directory, [&](const char* name) {
     const std::string_view entry(name);
     if (entry == "phy80211" || entry == "wireless") use = NetResult::kWireless;
     // A VLAN or macvlan on top of it would be destroyed.
@@ -110,7 +70,30 @@ NetResult NetNamespace::UseOf(const FoundInterface& interface) const {
       use = NetResult::kMember;
     }
   });
-  return use;
+  return error_ != 0 ? NetResult::kNotMoved : use;
+}
+
+FoundInterface NetNamespace::Named(const char* name) {
+  FoundInterface found;
+  HardwareAddress permanent;
+  NetlinkMessage request(RTM_GETLINK, 0, ifinfomsg{});
+  request.Put(IFLA_IFNAME, name, std::strlen(name) + 1);
+  Check(netlink_.Request(request, [&](const nlmsghdr& message) {
+    found.index = BodyOf<ifinfomsg>(message).ifi_index;
+    found.flags = BodyOf<ifinfomsg>(message).ifi_flags;
+    ForEachAttribute<ifinfomsg>(message, [&](int type, const void* data, std::size_t size) {
+      if (type == IFLA_IFNAME && size <= sizeof(found.name)) std::memcpy(found.name, data, size);
+      if (type == IFLA_MTU && size == sizeof(found.mtu)) std::memcpy(&found.mtu, data, size);
+      HardwareAddress address;
+      if (size > address.bytes.size()) return;
+      std::memcpy(address.bytes.data(), data, size);
+      address.size = size;
+      if (type == IFLA_ADDRESS) found.address = address;
+      if (type == IFLA_PERM_ADDRESS) permanent = address;
+    });
+  }));
+  if (permanent.size > 0) found.address = permanent;
+  return found;
 }
 
 std::uint64_t NetNamespace::inode() const {
@@ -118,33 +101,48 @@ std::uint64_t NetNamespace::inode() const {
   return fstat(descriptor_, &status) == 0 ? status.st_ino : 0;
 }
 
-/// Returns 0 if the file cannot be read, like the kernel for what an interface does not have.
-unsigned NetNamespace::Number(const char* interface, const char* file) const {
+/// Notes an error, unless it only means that an interface was unplugged meanwhile.
+void NetNamespace::Check(int error) {
+  if (error != 0 && error != ENOENT && error != ENODEV && error != EINVAL) error_ = error;
+}
+
+/// Calls `on_name(name)` for each entry of a directory.
+template <class F>
+void NetNamespace::ForEachEntry(const char* path, F on_name) {
+  const int descriptor = openat(sysfs_, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* directory = descriptor < 0 ? nullptr : fdopendir(descriptor);
+  if (directory == nullptr) {
+    error_ = errno;
+    return;
+  }
+  const dirent* entry = nullptr;
+  while (errno = 0, (entry = readdir(directory)) != nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") on_name(entry->d_name);
+  }
+  if (errno != 0) error_ = errno;
+  closedir(directory);
+}
+
+/// Returns whether this is the device of an interface.
+bool NetNamespace::HasDevice(const char* interface, std::string_view device) {
+  char link[64], target[4096], expected[4096];
+  std::snprintf(link, sizeof(link), "%s/%s", kInterfaces, interface);
+  std::snprintf(expected, sizeof(expected), "../..%.*s/net/%s", static_cast<int>(device.size()),
+                device.data(), interface);
+  const ssize_t size = readlinkat(sysfs_, link, target, sizeof(target));
+  if (size < 0) Check(errno);
+  return size > 0 && std::string_view(target, static_cast<std::size_t>(size)) == expected;
+}
+
+/// Returns 0 if the file cannot be read.
+unsigned NetNamespace::Number(const char* interface, const char* file) {
   char path[96], text[32] = {};
   std::snprintf(path, sizeof(path), "%s/%s/%s", kInterfaces, interface, file);
   const int descriptor = openat(sysfs_, path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return 0;
-  const ssize_t size = read(descriptor, text, sizeof(text) - 1);
+  if (descriptor < 0 || read(descriptor, text, sizeof(text) - 1) < 0) Check(errno);
   close(descriptor);
-  return size <= 0 ? 0 : static_cast<unsigned>(std::strtoul(text, nullptr, 0));
-}
-
-/// Returns the permanent address; the current one if the device has none.
-HardwareAddress NetNamespace::AddressOf(int index) {
-  ifinfomsg body{};
-  body.ifi_index = index;
-  HardwareAddress current, permanent;
-  netlink_.Request(NetlinkMessage(RTM_GETLINK, 0, body), [&](const nlmsghdr& message) {
-    ForEachAttribute<ifinfomsg>(message, [&](int type, const void* data, std::size_t size) {
-      HardwareAddress address;
-      if (size > address.bytes.size()) return;
-      std::memcpy(address.bytes.data(), data, size);
-      address.size = size;
-      if (type == IFLA_ADDRESS) current = address;
-      if (type == IFLA_PERM_ADDRESS) permanent = address;
-    });
-  });
-  return permanent.size > 0 ? permanent : current;
+  return static_cast<unsigned>(std::strtoul(text, nullptr, 0));
 }
 
 }  // namespace patchbay

@@ -28,7 +28,8 @@ struct InterfaceIdentity {
 struct FoundInterface {
   int index = 0;  ///< 0: it is not in the namespace
   char name[IFNAMSIZ] = {};
-  unsigned flags = 0;  ///< IFF_UP, IFF_LOOPBACK
+  unsigned flags = 0, mtu = 0;   ///< IFF_UP
+  HardwareAddress address = {};  ///< the permanent one; the current one if there is none
 };
 
 /// A network namespace: its interfaces in sysfs, and a socket of rtnetlink in it. The process is in
@@ -43,22 +44,29 @@ class NetNamespace {
   /// Enters the namespace of a descriptor, which this object closes. Returns a value of errno.
   int Open(int descriptor);
 
-  /// Finds the interface. Fails with kAmbiguous or kOtherHardware.
+  /// Finds the interface. Fails with kAmbiguous, kOtherHardware, or kNotMoved and an error().
   NetResult Find(const InterfaceIdentity& identity, FoundInterface& found);
 
-  /// Returns why sysfs shows that an interface must not leave the namespace: kVirtual, kWireless,
-  /// kMember; otherwise kDone.
-  NetResult UseOf(const FoundInterface& interface) const;
+  /// Returns why sysfs shows that an interface must not leave the namespace: kWireless, kMember, or
+  /// kNotMoved and an error(); otherwise kDone.
+  NetResult UseOf(const char* interface);
 
+  /// Returns the interface that has this name or alternative name.
+  FoundInterface Named(const char* name);
+
+  int error() const { return error_; }  ///< what could not be read of an interface; 0: nothing
   int descriptor() const { return descriptor_; }
   std::uint64_t inode() const;  ///< the same for all descriptors of the namespace
   Netlink& netlink() { return netlink_; }
 
  private:
-  unsigned Number(const char* interface, const char* file) const;
-  HardwareAddress AddressOf(int index);
+  template <class F>
+  void ForEachEntry(const char* path, F on_name);
+  bool HasDevice(const char* interface, std::string_view device);
+  unsigned Number(const char* interface, const char* file);
+  void Check(int error);
 
-  int descriptor_ = -1;
+  int descriptor_ = -1, error_ = 0;
   int sysfs_ = -1;  ///< a mount of its own, because that of the process shows another namespace
   Netlink netlink_;
 };

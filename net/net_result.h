@@ -57,7 +57,7 @@ constexpr std::string_view TextOf(NetResult result) {
     case NetResult::kNotConfigured:
       return "the kernel refused its MTU or an address, so the node has it back";
     case NetResult::kNotReturned:
-      return "the pod keeps it without its configuration, because the kernel refused to return it";
+      return "the pod keeps it without its configuration until its next container starts";
     case NetResult::kNoStatus: return "its status file cannot be written";
   }
   return "unknown exit code";

@@ -44,11 +44,8 @@ int Netlink::Receive(std::size_t& size) {
 }
 
 int Netlink::ErrorOf(const nlmsghdr& message) {
-  if ((message.nlmsg_flags & NLM_F_DUMP_INTR) != 0) return EINTR;
-  if (message.nlmsg_type != NLMSG_ERROR || message.nlmsg_len < NLMSG_LENGTH(sizeof(nlmsgerr))) {
-    return 0;
-  }
-  return -BodyOf<nlmsgerr>(message).error;
+  const bool has_error = message.nlmsg_type == NLMSG_ERROR || message.nlmsg_type == NLMSG_DONE;
+  return has_error && message.nlmsg_len >= NLMSG_LENGTH(sizeof(int)) ? -BodyOf<int>(message) : 0;
 }
 
 }  // namespace patchbay

@@ -3,6 +3,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -58,11 +59,12 @@ class Netlink {
   int Open();
 
   /// Sends a request, with NLM_F_DUMP or for a change, and waits until it is answered. Calls
-  /// `on_message(header)` for each message of the answer.
+  /// `on_message(header)` for each message of the answer; for a dump again, as something changed
+  /// while the kernel wrote it.
   template <class F>
-  int Request(NetlinkMessage message, F on_message) {
+  int Request(NetlinkMessage message, F on_message, int tries = 10) {
     int error = Send(message);
-    bool is_answered = false;
+    bool is_answered = false, is_interrupted = false;
     while (error == 0 && !is_answered) {
       std::size_t size = 0;
       error = Receive(size);
@@ -71,12 +73,14 @@ class Netlink {
         if (one->nlmsg_len < NLMSG_HDRLEN || one->nlmsg_len > size - at) break;
         at += NLMSG_ALIGN(one->nlmsg_len);
         if (one->nlmsg_seq != sequence_) continue;
+        is_interrupted = is_interrupted || (one->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
         error = ErrorOf(*one);
         is_answered = one->nlmsg_type == NLMSG_ERROR || one->nlmsg_type == NLMSG_DONE;
-        if (error == 0 && !is_answered) on_message(*one);
+        if (!is_answered) on_message(*one);
       }
     }
-    return error;
+    if (error != 0 || !is_interrupted) return error;
+    return tries > 1 ? Request(message, on_message, tries - 1) : EINTR;
   }
   int Request(const NetlinkMessage& message) {
     return Request(message, [](const nlmsghdr&) {});
@@ -89,7 +93,7 @@ class Netlink {
 
   int socket_ = -1;
   std::uint32_t sequence_ = 0;
-  alignas(nlmsghdr) char buffer_[32768] = {};
+  alignas(nlmsghdr) char buffer_[1U << 17] = {};  // a pod can give an interface 64 KiB of names
 };
 
 }  // namespace patchbay
