@@ -97,6 +97,8 @@ def check_quoted(src, room, header):
         if not (src.parent / "proto" / (name + ".proto")).is_file():
             return f'"{header}" does not exist'
         return check_library(room, header)
+    if header.startswith("net/"):  # of a program of its own; a library for rooms
+        return check_library(room, header) if (src.parent / header).is_file() else f'"{header}" does not exist'
     if ".." in header.split("/"):
         return f'"{header}" is relative; name it from src/, or as "sim/..."'
     # CMake generates x.h from x.h.in.

@@ -39,7 +39,7 @@ Json EditsToJson(const CdiEdits& edits) {
     json["mounts"].push_back(std::move(out));
   }
   for (const CdiHook& hook : edits.hooks) {
-    json["hooks"].push_back({{"hookName", kCreateRuntime},
+    json["hooks"].push_back({{"hookName", "createRuntime"},
                              {"path", hook.path},
                              {"args", hook.args},
                              {"timeout", hook.timeout_s}});

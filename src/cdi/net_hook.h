@@ -12,7 +12,7 @@ namespace patchbay {
 /// The CDI hook that moves a network interface into a container. The container runtime runs it for
 /// each start of a container, with the arguments of net/main.cc.
 
-/// What all hooks of a node have in common.
+/// The arguments that all hooks of a node have in common.
 struct NetHook {
   std::string program;                           ///< patchbay-net, a path on the host
   std::string results;                           ///< the directory of its status files, too

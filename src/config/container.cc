@@ -355,11 +355,14 @@ void ContainerCompiler::NetDevice() {
   };
   if (const Text* text = section.GetText("name")) {
     spec.name = Checked(*text, ProblemWithInterfaceName, Code::kBadValue, "as in \"can{slot}\"");
-    if (spec.name) check(*spec.name, *text);
-    reporter_.Report(Code::kRenamedInterface, text->place,
-                     "the host gets the interface back under this name, and udev keeps it",
-                     "remove name; or set its name on the host by a .link file of systemd that has "
-                     "Path= in [Match] and Name= in [Link]");
+    if (spec.name) {
+      check(*spec.name, *text);
+      reporter_.Report(
+          Code::kRenamedInterface, text->place,
+          "the host gets the interface back under this name, and udev keeps it",
+          "remove name; or set its name on the host by a .link file of systemd that has Path= in "
+          "[Match] and Name= in [Link]");
+    }
   }
   const std::vector<Text> addresses = section.GetTexts("addresses");
   if (addresses.size() > kMaxNetAddresses) {

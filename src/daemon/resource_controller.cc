@@ -16,8 +16,8 @@ namespace {
 /// The maximum time to wait for the programs of a resource that is removed; see RunSubprocess.
 constexpr std::chrono::seconds kProgramPatience{3};
 
-/// How long a pod can have a device until its container starts, which moves the interface: the
-/// image must be there first.
+/// The time for which a pod can have a device until its container starts, which moves the
+/// interface: the image must be there first.
 constexpr std::chrono::minutes kMoveLimit{2};
 
 }  // namespace

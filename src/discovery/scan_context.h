@@ -144,9 +144,9 @@ class ScanContext {
   /// Parts of excluded devices of the match, if it has `group_by`, and why they are excluded.
   const std::vector<std::pair<Device, std::string>>& excluded() const { return excluded_; }
   const MatchSpec& match() const { return *match_; }
-  /// Whether the interfaces that the match finds move into containers.
+  /// Returns whether the interfaces that the match finds move into containers.
   bool moves_interfaces() const { return moves_interfaces_; }
-  /// The records of those that are on the host, of all matches.
+  /// The records of interfaces on the host, of all matches.
   std::vector<InterfaceRecord>& interfaces() { return interfaces_; }
   const NetworkUse& networks() { return networks_ ? *networks_ : networks_.emplace(host_); }
   /// The nodes that `exclude` of the match excluded.

@@ -48,7 +48,7 @@ struct NodeKeyHash {
   std::size_t operator()(const NodeKey& key) const;
 };
 
-/// What identifies a network interface, whatever its name and wherever it is.
+/// The identity of a network interface, which does not depend on its name and network namespace.
 struct NetInterface {
   std::string bus_device;  ///< the syspath of the device that it belongs to
   unsigned dev_port = 0;   ///< distinguish the interfaces of one device, as in /sys/class/net

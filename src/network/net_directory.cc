@@ -103,7 +103,7 @@ NetDirectory::NetDirectory(std::string path)
 Status NetDirectory::Install() const {
   std::error_code error;
   std::filesystem::create_directories(results_.path(), error);
-  // Who can open it can hold the lock of all moves.
+  // A process that can open it can hold the lock of all moves.
   std::filesystem::permissions(results_.path(), std::filesystem::perms::owner_all, error);
   TRY(programs_.WriteText(std::string(kProgram), NetProgram(), true));
   struct statvfs info {};

@@ -20,7 +20,7 @@ namespace patchbay {
 /// in a pool.
 class NetDirectory {
  public:
-  /// How long the failure of a move is reported. After that a pod can try again.
+  /// The time for which the failure of a move is reported. After that a pod can try again.
   static constexpr std::chrono::minutes kFailureAge{10};
   /// The maximum number of interfaces of a host.
   static constexpr std::size_t kMaxInterfaces = 4096;

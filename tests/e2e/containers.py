@@ -114,13 +114,16 @@ class TestCase(support.TestCase):
         (bundle / "config.json").write_text(json.dumps(spec))
         return bundle
 
-    def run_container(self, bundle):
+    def run_container(self, bundle, node=None):
+        """Runs a container, on the host or in the network namespace of a node."""
         state = self.dir / "runc"
         name = f"patchbay-test-{os.getpid()}"
         runc = ["runc", "--root", str(state)]
         self.addCleanup(subprocess.run, [*runc, "delete", "--force", name], capture_output=True)
-        return subprocess.run([*runc, "run", "--bundle", str(bundle), name], capture_output=True,
-                              text=True, stdin=subprocess.DEVNULL, timeout=60)
+        command = [*runc, "run", "--bundle", str(bundle), name]
+        if node:
+            return node.run(*command, text=True, stdin=subprocess.DEVNULL)
+        return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
 
     def skip_unless_containers_run(self):
         ran = self.run_container(self.bundle([], "echo hello"))

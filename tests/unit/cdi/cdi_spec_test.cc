@@ -15,6 +15,7 @@ CdiSpec Full() {
   first.edits.env = {{"A", ""}, {"SERIAL_0", "/dev/ttyUSB0=\n\u00e9"}};
   first.edits.device_nodes = {{"/dev/ttyUSB0", "/dev/ttyUSB3", "rw"}, {"/dev/null", "", "r"}};
   first.edits.mounts = {{"/opt/x", "/opt/y", {"ro", "bind"}}, {"/a", "/b", {}}};
+  first.edits.hooks = {{"/net/patchbay-net", {"patchbay-net", "--up"}, 10}, {"/p", {"p"}, 0}};
   first.edits.additional_gids = {20, 4'294'967'294};
   return {"patchbay.dev/claim", {first, {"second"}}};
 }
@@ -39,10 +40,13 @@ TEST(CdiSpec, HasTheNumbersAndTheOwnerOfANode) {
 }
 
 TEST(CdiSpec, WritesTheFieldsOfTheSpecification) {
-  EXPECT_EQ(
-      CdiToJson(With({{{"N", "v"}}, {{"/dev/a", "/dev/b", "rwm"}}, {{"/c", "/d", {"ro"}}}, {7}}))
-          .value(),
-      R"({
+  EXPECT_EQ(CdiToJson(With({{{"N", "v"}},
+                            {{"/dev/a", "/dev/b", "rwm"}},
+                            {{"/c", "/d", {"ro"}}},
+                            {{"/p", {"p", "-x"}, 10}},
+                            {7}}))
+                .value(),
+            R"({
   "cdiVersion": "0.7.0",
   "kind": "a.com/b",
   "devices": [
@@ -66,6 +70,17 @@ TEST(CdiSpec, WritesTheFieldsOfTheSpecification) {
             "options": [
               "ro"
             ]
+          }
+        ],
+        "hooks": [
+          {
+            "hookName": "createRuntime",
+            "path": "/p",
+            "args": [
+              "p",
+              "-x"
+            ],
+            "timeout": 10
           }
         ],
         "additionalGids": [

@@ -42,7 +42,8 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
                                      "00000000", servers_made_, kubelet_identity_},
         {},
         nullptr,
-        std::make_shared<ScanBudget>()};
+        std::make_shared<ScanBudget>(),
+        NetDirectory(tree_.path("net"))};
     controller_.emplace(
         deps, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
         std::make_shared<const Cancellation>(Cancellation::Create().value()), observed_.observer(),

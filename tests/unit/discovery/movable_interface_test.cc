@@ -192,9 +192,9 @@ TEST_F(MovableInterfaceTest, OtherResourcesSeeNoRecord) {
   Remove("eth1");
   spec_.net_device.reset();
   const HostRoot host(tree_.path());
-  EXPECT_THAT(Ids(Discover(spec_, host, {})), IsEmpty());
+  EXPECT_THAT(Ids(Discover(spec_, host, ScanRequest())), IsEmpty());
   Port("eth1", 0);
-  EXPECT_THAT(Ids(Discover(spec_, host, {})), ElementsAre("eth1"))
+  EXPECT_THAT(Ids(Discover(spec_, host, ScanRequest())), ElementsAre("eth1"))
       << "the ID is the name, as before";
 }
 

@@ -28,6 +28,10 @@ class ClaimMetadataTest : public test::ClaimPreparerFixture {
   static PreparedClaim Plan(std::vector<PreparedRequest> requests) {
     return {.claim = Key("mine"), .requests = std::move(requests)};
   }
+  std::vector<ClaimMetadata> FilesOf(const PreparedClaim& plan) const {
+    const std::vector<ContainerResponse> responses(plan.requests.size());
+    return MetadataOf(plan, "patchbay.dev", resources_, responses);
+  }
   std::string FileOfRequest(const std::string& name, const std::string& request = "r") const {
     return TextOfFile("data/metadata/" + MetadataFileName(Key(name).uid, request));
   }
@@ -38,8 +42,7 @@ class ClaimMetadataTest : public test::ClaimPreparerFixture {
 };
 
 TEST_F(ClaimMetadataTest, HasTheDevicesOfARequestWithTheirAttributes) {
-  const auto files = MetadataOf(Plan({Planned("r", "a"), Planned("s", "a"), Planned("r", "b")}),
-                                "patchbay.dev", resources_);
+  const auto files = FilesOf(Plan({Planned("r", "a"), Planned("s", "a"), Planned("r", "b")}));
   ASSERT_THAT(files, SizeIs(2));
   EXPECT_EQ(files[0].request, "r");
   EXPECT_THAT(files[0].text, EndsWith("}\n"));
@@ -69,7 +72,7 @@ TEST_F(ClaimMetadataTest, NamesTheSubrequestAndTheClaimOfThePodInItsContentAndIt
             "patchbay.dev-metadata.json");
   plan.pod_claim_name = "serial";
   plan.requests[0].subrequest = "r/second";
-  const json file = json::parse(MetadataOf(plan, "patchbay.dev", resources_).at(0).text);
+  const json file = json::parse(FilesOf(plan).at(0).text);
   EXPECT_EQ(file["podClaimName"], "serial");
   EXPECT_EQ(file["requests"][0]["name"], "r/second");
   EXPECT_EQ(MetadataPathInContainer(plan, "r", "patchbay.dev"),
@@ -78,9 +81,7 @@ TEST_F(ClaimMetadataTest, NamesTheSubrequestAndTheClaimOfThePodInItsContentAndIt
 }
 
 TEST_F(ClaimMetadataTest, HasNoFileForARequestThatCannotBePartOfAPath) {
-  EXPECT_THAT(
-      MetadataOf(Plan({Planned("../r", "a"), Planned("", "b")}), "patchbay.dev", resources_),
-      IsEmpty());
+  EXPECT_THAT(FilesOf(Plan({Planned("../r", "a"), Planned("", "b")})), IsEmpty());
 }
 
 TEST_F(ClaimMetadataTest, IsMountedOnceForEachRequestAndRemovedWithTheClaim) {

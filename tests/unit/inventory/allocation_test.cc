@@ -881,5 +881,95 @@ TEST(AllocateFromHost, EveryListedDeviceCanBeAllocated) {
   EXPECT_GT(granted, 400u) << "the trees have too few devices for a meaningful test";
 }
 
+/// Two network interfaces, which move into containers.
+class AllocateInterfaceTest : public AllocateTest {
+ protected:
+  AllocateInterfaceTest() {
+    devices_.clear();
+    for (const char* id : {"0000:03:00.0", "0000:03:00.1"}) {
+      Device device{id, {}, {{"INTERFACE", "eth1"}}, {}};
+      device.interface = NetInterface{.bus_device = std::string("/sys/devices/") + id};
+      devices_.push_back(std::move(device));
+    }
+    spec_.device_nodes.clear();
+    spec_.name = "a.com/lan";
+    spec_.net_device.emplace();
+    spec_.net_device->mtu = 9000;
+    spec_.net_device->addresses = {MakeTemplate("192.0.2.{slot}/24")};
+  }
+};
+
+TEST_F(AllocateInterfaceTest, NamesTheDeviceOfTheSlotAndRendersItsFileEqually) {
+  devices_[1].interface->is_away = true;  // for a container of the same pod
+  const auto response = Get({"0000:03:00.0", "0000:03:00.1"});
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_THAT(response->cdi_devices, ElementsAre("patchbay.dev/net=a.com_2flan_3d0000:03:00.0-0",
+                                                 "patchbay.dev/net=a.com_2flan_3d0000:03:00.1-1"));
+  ASSERT_THAT(response->networks, SizeIs(2));
+  EXPECT_EQ(response->networks[1].move.mtu, 9000);
+  EXPECT_THAT(response->networks[1].move.addresses, ElementsAre("192.0.2.1/24"));
+
+  DeviceList::Shared shared;
+  for (const Device& device : devices_) shared.push_back(std::make_shared<const Device>(device));
+  const CdiSpec file = NetDevicesOf(spec_, DeviceList(std::move(shared)), "node-1", {});
+  EXPECT_THAT(file.devices, SizeIs(2 * kMaxNetSlots));
+  for (const auto& [move, hook] : response->networks) {
+    const bool has_it = std::ranges::any_of(file.devices, [&, &hook = hook](const CdiDevice& one) {
+      return std::ranges::count(response->cdi_devices, QualifiedCdiName(kNetKind, one.name)) == 1 &&
+             one.edits.hooks == std::vector{hook};
+    });
+    EXPECT_TRUE(has_it);
+  }
+}
+
+TEST_F(AllocateInterfaceTest, HasNoNameOfADeviceInAClaim) {
+  spec_.api = Api::kDra;
+  const auto response = Get({"0000:03:00.0"});
+  ASSERT_TRUE(response);
+  EXPECT_THAT(response->cdi_devices, IsEmpty());
+  EXPECT_THAT(response->networks, SizeIs(1));
+}
+
+TEST_F(AllocateInterfaceTest, RefusesTwoInterfacesOfOneName) {
+  spec_.net_device->name = MakeTemplate("lan0");
+  EXPECT_TRUE(Get({"0000:03:00.0"}));
+  const auto both = Get({"0000:03:00.0", "0000:03:00.1"});
+  ASSERT_FALSE(both);
+  EXPECT_THAT(both.error().message, HasSubstr("{slot}"));
+}
+
+TEST_F(AllocateInterfaceTest, RefusesNamesAndAddressesThatAreNone) {
+  spec_.net_device->name = MakeTemplate("{ID}");
+  for (const char* name :
+       {"", ".", "..", "a b", "a/b", "eth%d", "0123456789abcdef", "a:b", "\xff"}) {
+    devices_[0].values = {{"ID", name}};
+    EXPECT_FALSE(Get({"0000:03:00.0"})) << name;
+  }
+  spec_.net_device->name.reset();
+  spec_.net_device->addresses = {MakeTemplate("{ID}/24")};
+  for (const char* address : {"", "1", "1.2.3", "1.2.3.4/8", "1.2.3.4%eth0", "::1 --up"}) {
+    devices_[0].values = {{"ID", address}};
+    EXPECT_FALSE(Get({"0000:03:00.0"})) << address;
+  }
+  devices_[0].values = {{"ID", "fe80::1"}};
+  EXPECT_TRUE(Get({"0000:03:00.0"}));
+}
+
+TEST_F(AllocateInterfaceTest, HasAsManySlotsAsItsFile) {
+  devices_.clear();
+  std::vector<std::string> ids;
+  for (int i = 0; i <= kMaxNetSlots; ++i) {
+    Device device{"vf" + std::to_string(i), {}, {}, {}};
+    device.interface = NetInterface{.bus_device = "/sys/devices/" + device.id};
+    ids.push_back(device.id);
+    devices_.push_back(std::move(device));
+  }
+  const auto too_many = Get(ids);
+  ASSERT_FALSE(too_many);
+  EXPECT_THAT(too_many.error().message, HasSubstr("max_per_container = 16"));
+  ids.pop_back();
+  EXPECT_TRUE(Get(ids));
+}
+
 }  // namespace
 }  // namespace patchbay
