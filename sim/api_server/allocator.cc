@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "base/format.h"
+#include "model/quantity.h"
 #include "sim/api_server/device_selector.h"
 #include "sim/api_server/field_errors.h"
-#include "sim/api_server/field_rules.h"
 
 namespace patchbay::api_sim {
 namespace {
@@ -27,7 +27,7 @@ struct Candidate {
   std::string_view pool;
   const Json* device = nullptr;
   bool is_used = false;
-  std::map<std::string, Millis> consumed = {};
+  std::map<std::string, Quantity> consumed = {};
 
   std::string_view name() const { return Text(*device, "name"); }
   bool is_shared() const { return device->value("allowMultipleAllocations", false); }
@@ -115,22 +115,22 @@ bool ToleratesTaints(const Json& request, const Json& device) {
 
 /// Returns the amount of a capacity that a request consumes: what it asks for, rounded up as the
 /// policy requires, or the default. Nothing if the policy does not allow it.
-std::optional<Millis> Consumption(const Json& capacity, std::string_view asked) {
-  const Millis value = ParseQuantity(Text(capacity, "value")).value_or(0);
+std::optional<Quantity> Consumption(const Json& capacity, std::string_view asked) {
+  const Quantity value = ParseQuantity(Text(capacity, "value")).value_or(0);
   const Json& policy = Member(capacity, "requestPolicy");
   if (asked.empty()) {
     return policy.is_null() ? value : ParseQuantity(Text(policy, "default")).value_or(value);
   }
-  Millis amount = ParseQuantity(asked).value_or(0);
+  Quantity amount = ParseQuantity(asked).value_or(0);
   for (const Json& option : Member(policy, "validValues")) {
-    const Millis number = ParseQuantity(option.get_ref<const std::string&>()).value_or(0);
+    const Quantity number = ParseQuantity(option.get_ref<const std::string&>()).value_or(0);
     if (number >= amount) return number;
   }
   if (policy.contains("validValues")) return std::nullopt;
   const Json& range = Member(policy, "validRange");
   if (range.is_null()) return amount;
-  const Millis min = ParseQuantity(Text(range, "min")).value_or(0);
-  const Millis step = ParseQuantity(Text(range, "step")).value_or(0);
+  const Quantity min = ParseQuantity(Text(range, "min")).value_or(0);
+  const Quantity step = ParseQuantity(Text(range, "step")).value_or(0);
   amount = std::max(amount, min);
   if (step > 0) amount = min + (amount - min + step - 1) / step * step;
   const auto max = ParseQuantity(Text(range, "max"));
@@ -138,9 +138,9 @@ std::optional<Millis> Consumption(const Json& capacity, std::string_view asked) 
 }
 
 /// Returns the capacity that a request would consume of a device; nothing if it does not fit.
-std::optional<std::map<std::string, Millis>> FitCapacity(const Json& request,
-                                                         const Candidate& candidate) {
-  std::map<std::string, Millis> consumed;
+std::optional<std::map<std::string, Quantity>> FitCapacity(const Json& request,
+                                                           const Candidate& candidate) {
+  std::map<std::string, Quantity> consumed;
   const Json& asked = Member(Member(request, "capacity"), "requests");
   const Json& capacities = Member(*candidate.device, "capacity");
   for (const auto& [name, value] : asked.items()) {
@@ -149,15 +149,17 @@ std::optional<std::map<std::string, Millis>> FitCapacity(const Json& request,
   for (const auto& [name, capacity] : capacities.items()) {
     const auto amount = Consumption(capacity, Text(asked, name));
     const auto used = candidate.consumed.find(name);
-    const Millis total = amount.value_or(0) + (used == candidate.consumed.end() ? 0 : used->second);
-    if (!amount || total > ParseQuantity(Text(capacity, "value")).value_or(0)) return std::nullopt;
+    const Quantity total =
+        amount.value_or(0) + (used == candidate.consumed.end() ? 0 : used->second);
+    if (!amount || *amount < 0 || total > ParseQuantity(Text(capacity, "value")).value_or(0))
+      return std::nullopt;
     consumed[name] = *amount;
   }
   return consumed;
 }
 
 Json ResultFor(const Json& request, const Candidate& candidate,
-               const std::map<std::string, Millis>& consumed,
+               const std::map<std::string, Quantity>& consumed,
                const std::function<std::string()>& new_uid) {
   Json result{{"request", Text(request, "name")},
               {"driver", candidate.driver},

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace patchbay::api_sim {
 
-/// The rules of the API for texts and quantities, with the expressions of the real server.
+/// The rules of the API for texts, with the expressions of the real server.
 
 enum class Rule {
   kDnsLabel,
@@ -27,14 +26,5 @@ bool Accepts(Rule rule, std::string_view text);
 std::size_t MaxBytes(Rule rule);
 /// "must be a DNS label, which matches …"
 std::string Description(Rule rule);
-
-/// The numeric value of a quantity in thousandths, rounded up as the real server does. Wide enough
-/// for every quantity with at most 17 digits and a suffix.
-using Millis = __int128;
-
-/// Parses a quantity such as "50", "1.5", "100m", "2Gi" or "1e3".
-std::optional<Millis> ParseQuantity(std::string_view text);
-/// Returns a quantity as text: "3", or "1500m" if it is not an integer.
-std::string QuantityText(Millis value);
 
 }  // namespace patchbay::api_sim

@@ -11,6 +11,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "model/quantity.h"
 #include "sim/api_server/field_errors.h"
 #include "sim/api_server/field_rules.h"
 

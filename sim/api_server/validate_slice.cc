@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/format.h"
+#include "model/quantity.h"
 #include "sim/api_server/validation.h"
 
 namespace patchbay::api_sim {
@@ -17,7 +18,7 @@ constexpr std::size_t kMaxAttributesAndCapacities = 32;
 constexpr std::size_t kMaxTaints = 16;
 
 /// Returns the numeric value of a decoded quantity; 0 if it is absent.
-Millis QuantityOf(const Json& object, std::string_view name) {
+Quantity QuantityOf(const Json& object, std::string_view name) {
   return ParseQuantity(Text(object, name)).value_or(0);
 }
 
@@ -39,7 +40,8 @@ void CheckAttribute(const Json& attribute, const std::string& path, FieldErrors&
   errors.Check(attribute.size() == 1, path, attribute, "exactly one value must be specified");
 }
 
-void CheckRange(const Json& policy, Millis capacity, const std::string& path, FieldErrors& errors) {
+void CheckRange(const Json& policy, Quantity capacity, const std::string& path,
+                FieldErrors& errors) {
   const Json& range = Member(policy, "validRange");
   if (!policy.contains("default")) {
     return errors.Required(path + ".default", "required when validRange is defined");
@@ -48,11 +50,11 @@ void CheckRange(const Json& policy, Millis capacity, const std::string& path, Fi
   if (!range.contains("min")) {
     return errors.Required(place + ".min", "required when validRange is defined");
   }
-  const Millis fallback = QuantityOf(policy, "default"), min = QuantityOf(range, "min");
+  const Quantity fallback = QuantityOf(policy, "default"), min = QuantityOf(range, "min");
   errors.Check(min <= capacity, place + ".min", range["min"], "min is larger than capacity value");
   errors.Check(fallback >= min, place + ".default", policy["default"], "default is less than min");
   if (range.contains("max")) {
-    const Millis max = QuantityOf(range, "max");
+    const Quantity max = QuantityOf(range, "max");
     errors.Check(min <= max, place + ".max", range["min"], "min is larger than max");
     errors.Check(max <= capacity, place + ".max", range["max"],
                  "max is larger than capacity value");
@@ -60,31 +62,31 @@ void CheckRange(const Json& policy, Millis capacity, const std::string& path, Fi
                  "default is more than max");
   }
   if (!range.contains("step")) return;
-  const Millis step = QuantityOf(range, "step");
+  const Quantity step = QuantityOf(range, "step");
   errors.Check(step > 0, place + ".step", range["step"], "must be greater than zero");
   if (step <= 0) return;
   errors.Check(min + step <= capacity, place + ".step", range["step"],
                "one step is larger than capacity value");
   for (const Json* value : {&Member(policy, "default"), &Member(range, "max")}) {
     if (value->is_null()) continue;
-    const Millis number = ParseQuantity(value->get_ref<const std::string&>()).value_or(0);
+    const Quantity number = ParseQuantity(value->get_ref<const std::string&>()).value_or(0);
     errors.Check((number - min) % step == 0, place + ".step", *value,
                  "value is not a multiple of a given step from min");
   }
 }
 
-void CheckValidValues(const Json& policy, Millis capacity, const std::string& path,
+void CheckValidValues(const Json& policy, Quantity capacity, const std::string& path,
                       FieldErrors& errors) {
   if (!policy.contains("default")) {
     return errors.Required(path + ".default", "required when validValues is defined");
   }
-  const Millis fallback = QuantityOf(policy, "default");
-  Millis previous = 0;
+  const Quantity fallback = QuantityOf(policy, "default");
+  Quantity previous = 0;
   bool has_default = false;
   std::size_t index = 0;
   for (const Json& value : policy["validValues"]) {
     const std::string place = At(path + ".validValues", index);
-    const Millis number = ParseQuantity(value.get_ref<const std::string&>()).value_or(0);
+    const Quantity number = ParseQuantity(value.get_ref<const std::string&>()).value_or(0);
     errors.Check(index++ == 0 || previous <= number, place, value,
                  "values must be sorted in ascending order");
     errors.Check(number <= capacity, place, value, "option is larger than capacity value");
@@ -101,7 +103,7 @@ void CheckCapacity(const Json& capacity, bool is_shared, const std::string& path
   const std::string place = path + ".requestPolicy";
   if (!is_shared) return errors.Forbidden(place, "allowMultipleAllocations must be true");
   const Json& policy = capacity["requestPolicy"];
-  const Millis value = QuantityOf(capacity, "value");
+  const Quantity value = QuantityOf(capacity, "value");
   const bool has_values = policy.contains("validValues"), has_range = policy.contains("validRange");
   if (has_values && has_range) {
     return errors.Forbidden(place,

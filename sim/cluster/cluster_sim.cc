@@ -70,8 +70,9 @@ Status ClusterSim::CreateClass(const std::string& resource) {
 }
 
 Result<SimClaim> ClusterSim::CreateClaim(const std::string& name, const std::string& resource,
-                                         int count, const Json& config) {
-  const Json exactly = {{"deviceClassName", DeviceClassName(resource)}, {"count", count}};
+                                         int count, const Json& config, const Json& capacity) {
+  Json exactly = {{"deviceClassName", DeviceClassName(resource)}, {"count", count}};
+  if (!capacity.is_null()) exactly["capacity"] = {{"requests", capacity}};
   const Json request = {{"name", "device"}, {"exactly", exactly}};
   const Json devices = {{"requests", Json::array({request})}, {"config", config}};
   const Json created = TRY(Call("POST", kClaims,

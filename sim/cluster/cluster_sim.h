@@ -54,9 +54,10 @@ class ClusterSim {
   /// Creates the DeviceClass of a resource.
   Status CreateClass(const std::string& resource);
   /// Creates a claim for devices of a class, without an allocation. `config` is
-  /// spec.devices.config.
+  /// spec.devices.config, `capacity` the requested share of each device.
   Result<SimClaim> CreateClaim(const std::string& name, const std::string& resource, int count = 1,
-                               const api_sim::Json& config = api_sim::Json::array());
+                               const api_sim::Json& config = api_sim::Json::array(),
+                               const api_sim::Json& capacity = {});
   /// Allocates a claim as the scheduler does. Fails with kPrecondition if too few devices are free.
   Status Allocate(const SimClaim& claim);
   /// Deletes a claim, whose devices are then free.

@@ -33,7 +33,9 @@ std::string DeviceLine(const SliceDevice& device) {
   for (const auto& [name, value] : device.attributes) {
     if (name != "resource") line += Format(" {}={}", name, TextOf(value));  // the heading has it
   }
-  if (device.slots) line += Format(" slots={}", device.slots->slots);
+  for (const auto& [name, capacity] : device.capacity) {
+    line += Format(" {}={}", name, QuantityText(capacity.value));
+  }
   for (const DeviceTaint& taint : device.taints) line += " taint=" + TaintText(taint);
   return Format("  {} {}\n", Printable(device.name), Printable(line));
 }

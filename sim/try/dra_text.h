@@ -18,8 +18,8 @@ std::vector<std::string> PoolRow(std::string_view resource, std::span<const Reso
 /// Returns the heading of that table.
 std::vector<std::string> PoolHeading();
 
-/// Returns a line for each of the first devices with its attributes, slots and taints, indented by
-/// two spaces, and the number of the others: `  ttyusb0  id=ttyUSB0 path=/dev/ttyUSB0`.
+/// Returns a line for each of the first devices with its attributes, capacities and taints,
+/// indented by two spaces, and the number of the others: `  ttyusb0  id=ttyUSB0 path=/dev/ttyUSB0`.
 std::string DevicesText(std::span<const ResourceSlice> slices);
 
 /// Returns what a container gets that the runtime gives these CDI devices, in the form of

@@ -65,11 +65,18 @@ Json EntryJson(const SliceDevice* entry) {
   Json json = {{"slice_name", nullptr},
                {"attributes", Json::object()},
                {"slots", nullptr},
+               {"capacity", Json::object()},
                {"taints", Json::array()}};
   if (entry == nullptr) return json;
   json["slice_name"] = entry->name;
   json["attributes"] = AttributesJson(entry->attributes);
-  if (entry->slots) json["slots"] = entry->slots->slots;
+  for (const auto& [name, capacity] : entry->capacity) {
+    if (name == kSlots) {
+      json["slots"] = CountOf(capacity.value).value_or(0);
+    } else {
+      json["capacity"][name] = QuantityText(capacity.value);
+    }
+  }
   for (const DeviceTaint& taint : entry->taints) {
     json["taints"].push_back({{"key", taint.key}, {"effect", Name(taint.effect)}});
   }

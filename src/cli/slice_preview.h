@@ -24,7 +24,7 @@ struct SlicePreview {
   std::string device_class;
   std::size_t slices = 0;
   std::vector<Device> devices;        ///< those that are published, in the order of the snapshot
-  std::vector<std::string> problems;  ///< devices and attributes that are not; printable
+  std::vector<std::string> problems;  ///< what is not published; printable
   std::string not_served;             ///< why there is no slice; empty if there is one
 };
 
@@ -40,8 +40,8 @@ std::optional<std::string> IdOfSliceName(const std::shared_ptr<const Snapshot>& 
 /// Returns the attributes as an object; a version is a string.
 nlohmann::ordered_json AttributesJson(const Attributes& attributes);
 
-/// Returns the entry of a device as JSON: {slice_name, attributes, slots, taints}. `slots` is null
-/// unless claims share the device, and `slice_name` without an entry.
+/// Returns the entry of a device as JSON: {slice_name, attributes, slots, capacity, taints}.
+/// `slots` is null unless claims share the device, and `slice_name` without an entry.
 nlohmann::ordered_json EntryJson(const SliceDevice* entry);
 
 /// Returns the preview as JSON: {pool, device_class, slices, devices, problems, not_served}.

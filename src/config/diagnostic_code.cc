@@ -38,7 +38,8 @@ constexpr CodeInfo kCodes[] = {
     {"shared-node", kWarning, "two resources claim the same path or device"},
     {"foreign-notation", kWarning, "the text looks like the notation of another program or key"},
     {"slow-hooks", kWarning, "the kubelet waits for a hook, or stops waiting before its timeout"},
-    {"no-effect", kWarning, "the key has no effect with the API that serves the resource"},
+    {"no-effect", kWarning,
+     "the key has no effect with the API that serves the resource, or without replicas"},
     {"too-many-findings", kError, "more errors or warnings than are shown"},
 };
 

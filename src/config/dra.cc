@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "config/toml_text.h"
 #include "model/driver_name.h"
 #include "model/template_shape.h"
 #include "model/validators.h"
@@ -22,35 +23,101 @@ constexpr std::size_t kAutomaticAttributes = 2;
 void CheckNumber(const SourceLocation& place, const ResourceSpec& spec, Reporter& reporter) {
   const std::size_t slots = spec.replicas > 1 ? 1 : 0;
   const std::size_t max = kMaxAttributes - kAutomaticAttributes - slots;
-  if (spec.attributes.size() <= max) return;
+  const std::size_t number = spec.attributes.size() + spec.capacity.size();
+  if (number <= max) return;
   reporter.Report(Code::kBadValue, place,
-                  Format("there are {} attributes, and the API server accepts {} besides those "
+                  Format("there are {} attributes{}, and the API server accepts {} besides those "
                          "that Patchbay sets",
-                         spec.attributes.size(), max),
-                  "remove attributes that no claim uses");
+                         number, spec.capacity.empty() ? "" : " and capacities together", max),
+                  "remove those that no claim uses");
+}
+
+/// Reports a problem with a name; returns whether there is none.
+bool CheckName(const Text& name, const std::optional<std::string>& problem,
+               std::string_view example, Reporter& reporter) {
+  if (!problem) return true;
+  reporter.Report(Code::kBadValue, name.place,
+                  Format("\"{}\": {}", Truncate(name.value, 100), *problem),
+                  Format("as in {}", example));
+  return false;
+}
+
+/// Returns what a template without variables renders; nothing for another one.
+std::optional<Result<std::string>> LiteralOf(const Template& value) {
+  return value.fields().empty() ? std::optional(value.Render(Variables())) : std::nullopt;
 }
 
 void CompileAttribute(const AttributeText& pair, const DaemonSpec& daemon, const Scope& scope,
                       Reporter& reporter, ResourceSpec& spec) {
-  auto problem = ProblemWithAttributeName(pair.name.value, daemon.dra_driver);
-  if (problem) {
-    reporter.Report(Code::kBadValue, pair.name.place,
-                    Format("\"{}\": {}", Truncate(pair.name.value, 100), *problem),
-                    "as in model = \"{ID_MODEL}\"");
-  }
+  const auto problem = ProblemWithAttributeName(pair.name.value, daemon.dra_driver);
+  const bool has_name = CheckName(pair.name, problem, "model = \"{ID_MODEL}\"", reporter);
   auto value = CompileTemplate(pair.value, scope, reporter);
-  if (!value || problem) return;
-  if (value->fields().empty()) {
-    const auto text = value->Render(Variables());
-    const auto parsed = text ? ParseAttribute(pair.type, *text) : Failure(text.error());
+  if (!value || !has_name) return;
+  if (const auto text = LiteralOf(*value)) {
+    const auto parsed = *text ? ParseAttribute(pair.type, **text) : Failure(text->error());
     if (!parsed) {
-      const bool is_long = text && text->size() > kMaxAttributeText;
+      const bool is_long = *text && (*text)->size() > kMaxAttributeText;
       return reporter.Report(
           Code::kBadValue, pair.value.place, parsed.error().message,
           is_long ? "shorten it" : "write a value of this type, or use a variable");
     }
   }
   spec.attributes.push_back({pair.name.value, pair.type, *std::move(value)});
+}
+
+/// Reads the shares of a capacity into `capacity`; returns whether they are valid.
+bool CompileShares(const CapacityText& entry, const ResourceSpec& spec, Reporter& reporter,
+                   CapacitySpec& capacity) {
+  const Text& value = entry.parts.at(kCapacityKeys[0]);
+  const std::pair<std::string_view, std::optional<Quantity>&> shares[] = {
+      {kCapacityKeys[1], capacity.by_default},
+      {kCapacityKeys[2], capacity.max},
+      {kCapacityKeys[3], capacity.step}};
+  for (const auto& [key, share] : shares) {
+    const auto part = entry.parts.find(key);
+    if (part == entry.parts.end()) continue;
+    share = ParseQuantity(part->second.value);
+    if (share && *share >= 0) continue;
+    reporter.Report(Code::kBadValue, part->second.place,
+                    Format("\"{}\" is not a quantity", Truncate(part->second.value, 80)),
+                    Format("as in {} = \"1Gi\"; it cannot have variables", key));
+    return false;
+  }
+  if (const auto problem = ProblemWithShares(capacity)) {
+    reporter.Report(Code::kBadValue, value.place, *problem,
+                    "as in { value = \"16Gi\", default = \"2Gi\", max = \"8Gi\", step = \"1Gi\" }");
+    return false;
+  }
+  if (entry.parts.size() > 1 && spec.replicas == 1 && spec.api == Api::kDra) {
+    reporter.Report(Code::kNoEffect, value.place,
+                    Format("the shares of \"{}\" have no effect without replicas: a claim gets the "
+                           "whole device",
+                           Truncate(entry.name.value, 100)),
+                    Format("set replicas to the number of claims that can share a device, which "
+                           "needs Kubernetes 1.36, or write {} = \"{}\"",
+                           TomlKey(entry.name.value), Truncate(value.value, 80)));
+  }
+  return true;
+}
+
+void CompileCapacity(const CapacityText& entry, const DaemonSpec& daemon, const Scope& scope,
+                     Reporter& reporter, ResourceSpec& spec) {
+  const auto problem = ProblemWithCapacityName(entry.name.value, daemon.dra_driver);
+  const bool has_name = CheckName(entry.name, problem, "memory = \"16Gi\"", reporter);
+  const Text& text = entry.parts.at(kCapacityKeys[0]);
+  auto value = CompileTemplate(text, scope, reporter);
+  if (!value || !has_name) return;
+  CapacitySpec capacity{.name = entry.name.value, .value = *std::move(value)};
+  if (!CompileShares(entry, spec, reporter, capacity)) return;
+  if (const auto literal = LiteralOf(capacity.value)) {
+    const auto parsed =
+        *literal ? CapacityOf(capacity, **literal, spec.replicas) : Failure(literal->error());
+    if (!parsed) {
+      return reporter.Report(Code::kBadValue, text.place, parsed.error().message,
+                             "as in \"16Gi\", and not less than \"default\" and \"step\"");
+    }
+  }
+  spec.capacity.push_back(std::move(capacity));
 }
 
 void CompileCluster(const Section& section, Reporter& reporter, DaemonSpec& spec) {
@@ -111,7 +178,11 @@ void CompileDraKeys(const Section& resource, const DaemonSpec& daemon, const Sco
   for (const AttributeText& attribute : resource.GetAttributes("attributes")) {
     CompileAttribute(attribute, daemon, devices, reporter, spec);
   }
-  CheckNumber(resource.PlaceOf("attributes"), spec, reporter);
+  for (const CapacityText& capacity : resource.GetCapacities("capacity")) {
+    CompileCapacity(capacity, daemon, devices, reporter, spec);
+  }
+  CheckNumber(resource.PlaceOf(resource.Has("attributes") ? "attributes" : "capacity"), spec,
+              reporter);
   if (spec.api == Api::kDra && spec.name.size() > kMaxAttributeText) {
     reporter.Report(
         Code::kBadValue, resource.PlaceOf("name"),
@@ -131,6 +202,7 @@ void WarnOfKeysOfTheOtherApi(const Section& resource, const ResourceSpec& spec,
       {"on_unhealthy", Api::kDra, spec.on_unhealthy == OnUnhealthy()},
       {"claim_env", Api::kDra},
       {"attributes", Api::kDra},
+      {"capacity", Api::kDra},
       {"preferred_allocation", Api::kDevicePlugin, spec.preferred_allocation == Preference()},
       {"topology", Api::kDevicePlugin},
       {"annotations", Api::kDevicePlugin},

@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "config/keys.h"
 #include "model/attribute.h"
+#include "model/capacity.h"
 #include "model/template.h"
 
 namespace patchbay {
@@ -75,6 +76,19 @@ Json AttributeSchema() {
   return {{"anyOf", Json::array({std::move(text), std::move(table)})}};
 }
 
+/// Returns the schema of a capacity: a template, or a table with a template and its shares.
+Json CapacitySchema() {
+  Json parts = Json::object();
+  for (const std::string_view key : kCapacityKeys) parts[std::string(key)] = StringSchema(true);
+  Json text = TemplateSchema(true);
+  parts["value"] = text;
+  Json table = {{"type", "object"},
+                {"additionalProperties", false},
+                {"properties", std::move(parts)},
+                {"required", {kCapacityKeys[0]}}};
+  return {{"anyOf", Json::array({std::move(text), std::move(table)})}};
+}
+
 Json SectionSchema(std::string_view section);
 
 /// Returns the schema of a table with arbitrary keys, except those of other sections.
@@ -104,6 +118,7 @@ Json ValueSchema(const KeyInfo& key) {
     case ValueType::kTemplateTable: return TableOf(key, TemplateSchema(false));
     case ValueType::kPatternTable: return TableOf(key, StringOrStrings(true));
     case ValueType::kAttributeTable: return TableOf(key, AttributeSchema());
+    case ValueType::kCapacityTable: return TableOf(key, CapacitySchema());
     case ValueType::kTable: {
       Json table = SectionSchema(key.table);
       if (key.non_empty) table["minProperties"] = 1;

@@ -55,6 +55,7 @@ std::string ExampleOf(const KeyInfo& key) {
     case ValueType::kBoolean: return Format("write {} = true or false", key.name);
     case ValueType::kTemplateTable:
     case ValueType::kAttributeTable:
+    case ValueType::kCapacityTable:
       return Format("write {} and below it KEY = \"…\"", SectionTitle(key));
     case ValueType::kPatternTable: return Format("write {} = {{ NAME = \"…\" }}", key.name);
     case ValueType::kTable:
@@ -114,7 +115,8 @@ std::string HintOnWrongType(const KeyInfo& key, const TomlValue& value) {
 
 bool IsSection(ValueType type) {
   return type == ValueType::kTables || type == ValueType::kTable ||
-         type == ValueType::kTemplateTable || type == ValueType::kAttributeTable;
+         type == ValueType::kTemplateTable || type == ValueType::kAttributeTable ||
+         type == ValueType::kCapacityTable;
 }
 
 /// Returns whether the value is written as [x] or [[x]], or could be.
@@ -316,15 +318,20 @@ void ReportWrongItem(const KeyInfo& table, const TomlEntry& entry, Reporter& rep
     return;
   }
   const bool is_attribute = table.type == ValueType::kAttributeTable;
+  const bool is_capacity = table.type == ValueType::kCapacityTable;
   const bool has_dots = table.name == "annotations" && IsSection(entry.value);
   const std::string wanted =
-      is_attribute ? Format(", or a table with one of the keys {}, whose value is a string",
-                            OneOf(kAttributeTypeNames))
-                   : Format(", not {}", KindOf(entry.value));
+      is_attribute  ? Format(", or a table with one of the keys {}, whose value is a string",
+                             OneOf(kAttributeTypeNames))
+      : is_capacity ? ", or a table of strings with \"value\", and \"default\", \"max\" and "
+                      "\"step\" as needed"
+                    : Format(", not {}", KindOf(entry.value));
   reporter.Report(
       Code::kWrongType, entry.value.place,
       Format("\"{}.{}\" must be a string{}", table.name, name, wanted),
       is_attribute ? Format("as in {0} = \"{{id}}\", or {0} = {{ int = \"{{numa_node}}\" }}", key)
+      : is_capacity
+          ? Format("as in {0} = \"16Gi\", or {0} = {{ value = \"16Gi\", step = \"1Gi\" }}", key)
       : has_dots
           ? Format("put a name with dots in quotes: \"{}.…\" = \"…\"", name)
           : Format("in the table {}, {}", table.name, HintOnWrongType({.name = key}, entry.value)));

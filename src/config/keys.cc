@@ -206,6 +206,11 @@ constexpr KeyInfo kKeys[] = {
         "with Dynamic Resource Allocation: attributes of each device, by which claims select it; a "
         "value is a string, or a table with the key string, int, bool or version",
         {.example = R"({"port": "{usb_port}"})"}),
+    Key("resource", "capacity", kCapacityTable,
+        "with Dynamic Resource Allocation: quantities of each device, such as its memory, by which "
+        "claims select it, and which they share with replicas; a value is a quantity, or a table "
+        "with the keys value, default, max and step",
+        {.example = R"({"memory": "16Gi"})"}),
     Key("resource", "health", kTable,
         "a health probe for each device; default: a device is Healthy while it exists",
         {.table = "resource.health"}),
@@ -481,6 +486,7 @@ std::string_view Name(ValueType type) {
     case ValueType::kTemplateTable: return "table of templates";
     case ValueType::kPatternTable: return "table of patterns";
     case ValueType::kAttributeTable: return "table of attributes";
+    case ValueType::kCapacityTable: return "table of quantities";
     case ValueType::kTable: return "table";
     case ValueType::kTables: return "list of tables";
   }

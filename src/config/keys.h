@@ -23,6 +23,7 @@ enum class ValueType {
   kPatternTable,    ///< arbitrary keys; the values are patterns
   kAttributeTable,  ///< arbitrary keys; a value is a template, or a table of its type and a
                     ///< template
+  kCapacityTable,   ///< arbitrary keys; a value is a template, or a table of kCapacityKeys
   kTable,
   kTables,
 };

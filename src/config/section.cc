@@ -54,12 +54,30 @@ std::optional<AttributeText> AttributeIn(const TomlEntry& entry) {
                        static_cast<AttributeType>(type - std::begin(kAttributeTypeNames)), *text};
 }
 
+/// Returns a capacity: a text, or a table of texts with a value.
+std::optional<CapacityText> CapacityIn(const TomlEntry& entry) {
+  CapacityText capacity{.name = entry.key};
+  const auto add = [&](std::string_view name, const TomlValue& value) {
+    const auto* text = std::get_if<Text>(&value.value);
+    const auto* key = std::ranges::find(kCapacityKeys, name);
+    if (text == nullptr || key == std::end(kCapacityKeys)) return false;
+    return capacity.parts.emplace(*key, *text).second;
+  };
+  const auto* table = std::get_if<TomlTable>(&entry.value.value);
+  const auto add_part = [&](const TomlEntry& part) { return add(part.key.value, part.value); };
+  const bool is_valid = table == nullptr ? add(kCapacityKeys[0], entry.value)
+                                         : std::ranges::all_of(table->entries, add_part);
+  if (!is_valid || !capacity.parts.contains(kCapacityKeys[0])) return std::nullopt;
+  return capacity;
+}
+
 Checked CheckPairs(const KeyInfo& key, const TomlTable& table, Reporter& reporter) {
   Checked checked{true, table.entries.empty()};
   for (const TomlEntry& entry : table.entries) {
     const auto* list = std::get_if<TomlArray>(&entry.value.value);
-    const bool is_item = key.type == ValueType::kAttributeTable
-                             ? AttributeIn(entry).has_value()
+    const bool is_item = key.type == ValueType::kAttributeTable ? AttributeIn(entry).has_value()
+                         : key.type == ValueType::kCapacityTable
+                             ? CapacityIn(entry).has_value()
                              : std::holds_alternative<Text>(entry.value.value);
     if (IsMisplaced(key, entry.key.value)) {
       ReportMisplaced(key, entry.key, reporter);
@@ -136,6 +154,7 @@ Checked CheckValue(const KeyInfo& key, const TomlValue& value, Reporter& reporte
     case ValueType::kTemplateTable:
     case ValueType::kPatternTable:
     case ValueType::kAttributeTable:
+    case ValueType::kCapacityTable:
       if (table != nullptr) return CheckPairs(key, *table, reporter);
       break;
     case ValueType::kTable:
@@ -387,6 +406,16 @@ std::vector<AttributeText> Section::GetAttributes(std::string_view name) const {
     }
   }
   return attributes;
+}
+
+std::vector<CapacityText> Section::GetCapacities(std::string_view name) const {
+  std::vector<CapacityText> capacities;
+  if (const auto* table = ValueOf<TomlTable>(name, {ValueType::kCapacityTable})) {
+    for (const TomlEntry& entry : table->entries) {
+      if (auto capacity = CapacityIn(entry)) capacities.push_back(*std::move(capacity));
+    }
+  }
+  return capacities;
 }
 
 const Section* Section::GetSection(std::string_view name) const {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <initializer_list>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "config/reporter.h"
 #include "config/toml_value.h"
 #include "model/attribute.h"
+#include "model/capacity.h"
 
 namespace patchbay {
 
@@ -24,6 +26,12 @@ struct AttributeText {
   Text name;
   AttributeType type = AttributeType::kString;
   Text value;
+};
+
+/// An entry of a table of capacities, with its texts by kCapacityKeys. It has "value".
+struct CapacityText {
+  Text name;
+  std::map<std::string_view, Text> parts = {};
 };
 
 /// A table of the file, interpreted by the keys of one section (config/keys.h). The constructor
@@ -62,6 +70,7 @@ class Section {
   /// Return the entries of a table, those of a list as several with the same key.
   std::vector<TextPair> GetPairs(std::string_view name) const;
   std::vector<AttributeText> GetAttributes(std::string_view name) const;
+  std::vector<CapacityText> GetCapacities(std::string_view name) const;
   /// Returns a table, or null.
   const Section* GetSection(std::string_view name) const;
   std::span<const Section> GetSections(std::string_view name) const;

@@ -195,7 +195,7 @@ void DraService::ComputePoolOf(const std::string& name, Served& served) {
                       {{"resource", name}, {"reason", wanted.not_served}});
   }
   if (wanted.problems != served.wanted.problems && !wanted.problems.empty()) {
-    deps_.log.Warning("devices or attributes are not published",
+    deps_.log.Warning("devices, attributes or capacities are not published",
                       {{"resource", name}, {"reason", wanted.problems.front()}});
   }
   served.wanted = std::move(wanted);

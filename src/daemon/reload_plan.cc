@@ -65,6 +65,7 @@ constexpr ResourceKey kResourceKeys[] = {
     {"env", ChangeImpact::kAllocateResponse, Same<&R::env>},
     {"annotations", ChangeImpact::kAllocateResponse, Same<&R::annotations>},
     {"attributes", ChangeImpact::kDeviceList, Same<&R::attributes>},
+    {"capacity", ChangeImpact::kDeviceList, Same<&R::capacity>},
     {"cdi_devices", ChangeImpact::kAllocateResponse, Same<&R::cdi_devices>},
     {"health", ChangeImpact::kDeviceList, Same<&R::health>},
     {"hooks.pre_start", ChangeImpact::kAllocateResponse, Same<&R::pre_start>},

@@ -46,6 +46,12 @@ constexpr AutomaticAttribute kAutomatic[] = {
     {"pcie_root", "resource.kubernetes.io/pcieRoot", IsPcieRoot},
 };
 
+Variables DeviceVariables(const AttributeInput& input) {
+  Variables variables = VariablesOf(input.device, input.resource, input.node_name);
+  variables.id = input.device.id;
+  return variables;
+}
+
 }  // namespace
 
 DeviceAttributes AttributesOf(const AttributeInput& input, std::span<const AttributeSpec> specs) {
@@ -65,8 +71,7 @@ DeviceAttributes AttributesOf(const AttributeInput& input, std::span<const Attri
               : std::move(value).error().message;
     result.problems.push_back({std::string(name), std::move(reason)});
   };
-  Variables variables = VariablesOf(input.device, input.resource, input.node_name);
-  variables.id = input.device.id;
+  const Variables variables = DeviceVariables(input);
   for (const AutomaticAttribute& row : kAutomatic) {
     const auto variable = variables.Find(row.variable);
     if (!variable) continue;
@@ -90,6 +95,22 @@ DeviceAttributes AttributesOf(const AttributeInput& input, std::span<const Attri
   }
   result.values.shrink_to_fit();
   return result;
+}
+
+Capacities CapacitiesOf(const AttributeInput& input, std::span<const CapacitySpec> specs,
+                        int replicas, std::vector<AttributeProblem>& problems) {
+  Capacities capacities;
+  const Variables variables = DeviceVariables(input);
+  for (const CapacitySpec& spec : specs) {
+    const auto text = spec.value.Render(variables);
+    auto capacity = text ? CapacityOf(spec, *text, replicas) : Failure(text.error());
+    if (capacity) {
+      capacities.emplace(spec.name, *std::move(capacity));
+    } else {
+      problems.push_back({spec.name, Printable(capacity.error().message)});
+    }
+  }
+  return capacities;
 }
 
 }  // namespace patchbay

@@ -9,16 +9,19 @@
 #include <vector>
 
 #include "model/attribute.h"
+#include "model/capacity.h"
 #include "model/device.h"
 
 namespace patchbay {
 
-/// The attributes of the devices of ResourceSlices. Pure.
+/// The attributes and capacities of the devices of ResourceSlices. Pure.
 
 /// One block of memory for each device: a node has thousands.
 using Attributes = boost::container::flat_map<std::string, AttributeValue, std::less<>>;
 
-/// An attribute that a device does not have, and why; printable.
+using Capacities = boost::container::flat_map<std::string, DeviceCapacity, std::less<>>;
+
+/// An attribute or a capacity that a device does not have, and why; printable.
 struct AttributeProblem {
   std::string name;
   std::string reason;
@@ -45,5 +48,10 @@ struct AttributeInput {
 /// that is not printable UTF-8, is left out and reported. So is a specified one whose variables the
 /// device lacks; an automatic one is only left out.
 DeviceAttributes AttributesOf(const AttributeInput& input, std::span<const AttributeSpec> specs);
+
+/// Returns the specified capacities of a device, with a share for each of its replicas. One whose
+/// variables the device lacks, or whose value is not valid, is left out and added to `problems`.
+Capacities CapacitiesOf(const AttributeInput& input, std::span<const CapacitySpec> specs,
+                        int replicas, std::vector<AttributeProblem>& problems);
 
 }  // namespace patchbay

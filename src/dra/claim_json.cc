@@ -17,8 +17,9 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "dra/slice_json.h"
+#include "dra/resource_slice.h"
 #include "model/object_name.h"
+#include "model/quantity.h"
 #include "model/template_shape.h"
 #include "model/validators.h"
 
@@ -59,7 +60,7 @@ Result<std::int64_t> ReadConsumedSlots(const Json& result) {
   const Json* const consumed = TRY(ObjectMember(result, "consumedCapacity"));
   if (consumed == nullptr || !HasMember(*consumed, "slots")) return 1;
   const auto slots = ParseQuantity(TRY(TextMember(*consumed, "slots", kMaxClaimText)));
-  if (slots && *slots > 0) return *slots;
+  if (const auto count = CountOf(slots.value_or(0))) return *count;
   return Fail(ErrorKind::kInvalid, "\"slots\" of \"consumedCapacity\" must be a positive integer");
 }
 

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,18 +49,11 @@ inline std::string TaintText(const DeviceTaint& taint) {
   return taint.key + ":" + std::string(Name(taint.effect));
 }
 
-/// The capacity `slots` of a device that several claims share.
-struct SlotCapacity {
-  std::int64_t slots = 0;
-  bool has_policy = true;  ///< a claim gets one slot unless it requests more
-  bool operator==(const SlotCapacity&) const = default;
-};
-
 /// One entry of spec.devices.
 struct SliceDevice {
   std::string name;
   Attributes attributes = {};
-  std::optional<SlotCapacity> slots = {};
+  Capacities capacity = {};  ///< a shared device has `slots`
   std::vector<DeviceTaint> taints = {};
   bool allow_multiple_allocations = false;
   /// The device has something that Patchbay never writes: another client changed the slice.

@@ -7,7 +7,6 @@
 #include "dra/slice_json.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -28,8 +27,6 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kSliceVersion = "resource.k8s.io/v1";
 constexpr std::string_view kSliceKind = "ResourceSlice";
-constexpr std::string_view kSlotsName = "slots";
-constexpr std::string_view kOneSlot = "1";
 
 /// The maximum length of a text of the API: a label name with its domain has 317 bytes.
 constexpr std::size_t kMaxApiText = 512;
@@ -53,13 +50,20 @@ constexpr const char* kForeignDeviceFields[] = {
     "skipNodeOperations",
 };
 
-OrderedJson SlotsJson(const SlotCapacity& capacity) {
-  OrderedJson slots = {{"value", std::to_string(capacity.slots)}};
-  if (capacity.has_policy) {
-    slots["requestPolicy"] = {{"default", kOneSlot},
-                              {"validRange", {{"min", kOneSlot}, {"step", kOneSlot}}}};
-  }
-  return OrderedJson{{kSlotsName, std::move(slots)}};
+OrderedJson CapacityJson(const DeviceCapacity& capacity) {
+  OrderedJson json = {{"value", QuantityText(capacity.value)}};
+  if (!capacity.policy) return json;
+  const auto set = [](OrderedJson& object, const char* key, const std::optional<Quantity>& value) {
+    if (value) object[key] = QuantityText(*value);
+  };
+  OrderedJson& policy = json["requestPolicy"];
+  set(policy, "default", capacity.policy->by_default);
+  if (!capacity.policy->min) return json;
+  OrderedJson& range = policy["validRange"];
+  set(range, "min", capacity.policy->min);
+  set(range, "max", capacity.policy->max);
+  set(range, "step", capacity.policy->step);
+  return json;
 }
 
 OrderedJson TaintJson(const DeviceTaint& taint) {
@@ -75,7 +79,9 @@ OrderedJson DeviceJson(const SliceDevice& device) {
   for (const auto& [name, value] : device.attributes) {
     json["attributes"][name] = AttributeJson(value);
   }
-  if (device.slots) json["capacity"] = SlotsJson(*device.slots);
+  for (const auto& [name, capacity] : device.capacity) {
+    json["capacity"][name] = CapacityJson(capacity);
+  }
   if (device.allow_multiple_allocations) json["allowMultipleAllocations"] = true;
   for (const DeviceTaint& taint : device.taints) json["taints"].push_back(TaintJson(taint));
   return json;
@@ -178,27 +184,52 @@ Status ReadAttributes(const nlohmann::json& object, SliceDevice& device) {
   return {};
 }
 
-/// Returns whether the policy is the one that SlotsJson writes.
-Result<bool> IsOwnPolicy(const nlohmann::json& policy) {
-  const nlohmann::json* const range = TRY(ObjectMember(policy, "validRange"));
-  if (range == nullptr || HasMember(policy, "validValues") || HasMember(*range, "max"))
-    return false;
-  const std::string by_default = TRY(TextMember(policy, "default", kMaxApiText));
-  const std::string min = TRY(TextMember(*range, "min", kMaxApiText));
-  const std::string step = TRY(TextMember(*range, "step", kMaxApiText));
-  return by_default == kOneSlot && min == kOneSlot && step == kOneSlot;
+/// Returns a quantity, or nothing if it is absent. Any other value is foreign.
+Result<std::optional<Quantity>> ReadQuantity(const nlohmann::json& object, const char* key,
+                                             SliceDevice& device) {
+  if (!HasMember(object, key)) return std::optional<Quantity>();
+  const auto quantity = ParseQuantity(TRY(TextMember(object, key, kMaxApiText)));
+  if (!quantity) device.has_foreign_fields = true;
+  return quantity;
 }
 
-Status ReadCapacity(const nlohmann::json& object, SliceDevice& device) {
-  const nlohmann::json* const capacity = TRY(ObjectMember(object, "capacity"));
-  if (capacity == nullptr) return {};
-  const nlohmann::json* const slots = TRY(ObjectMember(*capacity, kSlotsName.data()));
-  if (capacity->size() != (slots == nullptr ? 0U : 1U)) device.has_foreign_fields = true;
-  if (slots == nullptr) return {};
-  const auto value = ParseQuantity(TRY(TextMember(*slots, "value", kMaxApiText)));
-  const nlohmann::json* const policy = TRY(ObjectMember(*slots, "requestPolicy"));
-  if (!value || (policy != nullptr && !TRY(IsOwnPolicy(*policy)))) device.has_foreign_fields = true;
-  device.slots = SlotCapacity{.slots = value.value_or(0), .has_policy = policy != nullptr};
+Result<SharePolicy> ReadPolicy(const nlohmann::json& object, SliceDevice& device) {
+  SharePolicy policy;
+  const auto by_default = TRY(ReadQuantity(object, "default", device));
+  if (!by_default || HasMember(object, "validValues")) device.has_foreign_fields = true;
+  policy.by_default = by_default.value_or(0);
+  const nlohmann::json* const range = TRY(ObjectMember(object, "validRange"));
+  if (range == nullptr) return policy;
+  policy.min = TRY(ReadQuantity(*range, "min", device));
+  if (!policy.min) {
+    device.has_foreign_fields = true;
+    return policy;
+  }
+  policy.max = TRY(ReadQuantity(*range, "max", device));
+  policy.step = TRY(ReadQuantity(*range, "step", device));
+  return policy;
+}
+
+Status ReadCapacities(const nlohmann::json& object, SliceDevice& device) {
+  const nlohmann::json* const capacities = TRY(ObjectMember(object, "capacity"));
+  if (capacities == nullptr) return {};
+  for (const auto& [name, capacity] : capacities->items()) {
+    if (!capacity.is_object()) {
+      return Fail(ErrorKind::kInvalid, "each entry of \"capacity\" must be an object");
+    }
+    if (name.size() > kMaxApiText || device.capacity.size() == kMaxAttributes) {
+      device.has_foreign_fields = true;
+      continue;
+    }
+    DeviceCapacity read;
+    const auto value = TRY(ReadQuantity(capacity, "value", device));
+    if (!value) device.has_foreign_fields = true;
+    read.value = value.value_or(0);
+    if (const nlohmann::json* const policy = TRY(ObjectMember(capacity, "requestPolicy"))) {
+      read.policy = TRY(ReadPolicy(*policy, device));
+    }
+    device.capacity.emplace(name, read);
+  }
   return {};
 }
 
@@ -226,7 +257,7 @@ Result<SliceDevice> ReadDevice(const nlohmann::json& object) {
   SliceDevice device;
   device.name = TRY(TextMember(object, "name", kMaxLabel));
   TRY(ReadAttributes(object, device));
-  TRY(ReadCapacity(object, device));
+  TRY(ReadCapacities(object, device));
   device.allow_multiple_allocations = TRY(BoolMember(object, "allowMultipleAllocations"));
   TRY(ReadTaints(object, device));
   for (const char* field : kForeignDeviceFields) {
@@ -273,22 +304,6 @@ nlohmann::ordered_json DeviceClassJson(std::string_view resource, std::string_vi
   json["spec"]["selectors"].emplace_back()["cel"]["expression"] = Format(
       "device.driver == '{0}' && device.attributes['{0}'].resource == '{1}'", driver, resource);
   return json;
-}
-
-std::optional<std::int64_t> ParseQuantity(std::string_view text) {
-  constexpr std::string_view kSuffixes = "kMGTPE";
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || value < 0) return std::nullopt;
-  const std::string_view suffix = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (suffix.empty()) return value;
-  const auto power = kSuffixes.find(suffix.front());
-  if (suffix.size() > 1 || power == std::string_view::npos) return std::nullopt;
-  for (std::size_t i = 0; i <= power; ++i) {
-    if (value > std::numeric_limits<std::int64_t>::max() / 1000) return std::nullopt;
-    value *= 1000;
-  }
-  return value;
 }
 
 std::string CreationJson(const SliceCreation& creation, const SliceOwner& owner) {

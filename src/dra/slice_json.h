@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,10 +28,6 @@ struct SliceOwner {
   std::string node_name;
   std::string node_uid;  ///< of the Node object, which owns the slices: they are deleted with it
 };
-
-/// Returns the value of a quantity of Kubernetes that is a whole number, such as "50" or "1k";
-/// nothing for any other text. The API server writes 1000 as "1k".
-std::optional<std::int64_t> ParseQuantity(std::string_view text);
 
 /// Return the body of a POST, a PUT and a DELETE. Keys have a fixed order. The deletion applies
 /// only to the version of the slice that the plan has seen, or to any if the key has none.

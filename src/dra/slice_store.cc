@@ -36,6 +36,9 @@ std::size_t MemoryOf(const ResourceSlice& slice) {
       bytes += sizeof(Attributes::value_type) + kOverhead + name.size() +
                (text == nullptr ? 0 : text->size());
     }
+    for (const auto& [name, capacity] : device.capacity) {
+      bytes += sizeof(Capacities::value_type) + kOverhead + name.size();
+    }
     for (const DeviceTaint& taint : device.taints) {
       bytes += sizeof(DeviceTaint) + kOverhead + taint.key.size() + taint.value.size() +
                taint.time_added.size();

@@ -1,6 +1,7 @@
 #include "dra/wanted_pool.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -73,8 +74,11 @@ ServerFeatures FeaturesOf(const ResourceSlice& sent, const ResourceSlice& stored
     if (!device.taints.empty() && other->taints.empty()) features.taints = false;
     const bool lost_sharing =
         device.allow_multiple_allocations && !other->allow_multiple_allocations;
-    const bool lost_policy =
-        device.slots && device.slots->has_policy && other->slots && !other->slots->has_policy;
+    const bool lost_policy = std::ranges::any_of(device.capacity, [&](const auto& capacity) {
+      const auto stored_one = other->capacity.find(capacity.first);
+      return stored_one != other->capacity.end() && capacity.second.policy &&
+             !stored_one->second.policy;
+    });
     if (lost_sharing || lost_policy) features.shared_devices = false;
   }
   return features;
@@ -82,7 +86,7 @@ ServerFeatures FeaturesOf(const ResourceSlice& sent, const ResourceSlice& stored
 
 ResourceSlice FeatureSample() {
   SliceDevice device{.name = "sample"};
-  device.slots = SlotCapacity{.slots = 2};
+  device.capacity.emplace(kSlots, SlotCapacity(2));
   device.allow_multiple_allocations = true;
   device.taints = {{.key = std::string(kUnhealthyTaint)}};
   return {.pool = "sample", .devices = {std::move(device)}};
@@ -110,19 +114,24 @@ WantedPool ComputePool(const PoolInput& input) {
            .reason = Format("another device has the name \"{}\"; set another id", device.name)});
       continue;
     }
-    DeviceAttributes attributes =
-        AttributesOf({.device = *listed.device,
-                      .resource = spec.name,
-                      .node_name = input.node_name,
-                      .max_attributes = kMaxAttributes - (is_shared ? 1 : 0)},  // the slots
-                     listed.never_found ? std::vector<AttributeSpec>() : spec.attributes);
-    device.attributes = std::move(attributes.values);
-    for (AttributeProblem& problem : attributes.problems) {
-      pool.problems.push_back({id, std::move(problem.name), std::move(problem.reason)});
+    AttributeInput attribute_input{
+        .device = *listed.device, .resource = spec.name, .node_name = input.node_name};
+    std::vector<AttributeProblem> problems;
+    // The variables of one that was never found are unknown.
+    if (!listed.never_found) {
+      device.capacity = CapacitiesOf(attribute_input, spec.capacity, spec.replicas, problems);
     }
     if (is_shared) {
-      device.slots = SlotCapacity{.slots = spec.replicas};
+      device.capacity.emplace(kSlots, SlotCapacity(spec.replicas));
       device.allow_multiple_allocations = true;
+    }
+    attribute_input.max_attributes = kMaxAttributes - device.capacity.size();
+    DeviceAttributes attributes = AttributesOf(
+        attribute_input, listed.never_found ? std::vector<AttributeSpec>() : spec.attributes);
+    device.attributes = std::move(attributes.values);
+    std::ranges::move(attributes.problems, std::back_inserter(problems));
+    for (AttributeProblem& problem : problems) {
+      pool.problems.push_back({id, std::move(problem.name), std::move(problem.reason)});
     }
     if (taint && input.features.taints) device.taints = {std::move(*taint)};
     pool.devices.push_back(std::move(device));

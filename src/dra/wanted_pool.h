@@ -36,7 +36,7 @@ using DeviceIds = std::set<std::string, std::less<>>;
 /// DRADeviceTaints, shared devices DRAConsumableCapacity, both on by default from Kubernetes 1.36.
 struct ServerFeatures {
   bool taints = true;
-  bool shared_devices = true;  ///< allowMultipleAllocations and the policy of `slots`
+  bool shared_devices = true;  ///< allowMultipleAllocations and the policies of capacities
   bool operator==(const ServerFeatures&) const = default;
 };
 
@@ -56,7 +56,8 @@ struct PoolInput {
   ServerFeatures features = {};
 };
 
-/// A device that is not published, or an attribute that it is published without; printable.
+/// A device that is not published, or an attribute or a capacity that it is published without;
+/// printable.
 struct PoolProblem {
   std::string device_id;
   std::string attribute = {};  ///< empty if the device is not published

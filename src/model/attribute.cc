@@ -84,7 +84,7 @@ Result<AttributeValue> ParseAttribute(AttributeType type, const std::string& tex
   return *std::move(value);
 }
 
-std::optional<std::string> ProblemWithAttributeName(std::string_view name,
+std::optional<std::string> ProblemWithQualifiedName(std::string_view name,
                                                     std::string_view driver) {
   std::string_view identifier = name;
   if (const auto slash = name.find('/'); slash != std::string_view::npos) {
@@ -102,17 +102,21 @@ std::optional<std::string> ProblemWithAttributeName(std::string_view name,
   if (identifier.empty() || identifier.size() > kMaxAttributeName || IsDigit(identifier.front()) ||
       !std::ranges::all_of(identifier, fits)) {
     return Format(
-        "the name of an attribute must be 1 to {} letters, digits and \"_\", and must not "
-        "begin with a digit",
+        "the name must be 1 to {} letters, digits and \"_\", and must not begin with a digit",
         kMaxAttributeName);
   }
+  return std::nullopt;
+}
+
+std::optional<std::string> ProblemWithAttributeName(std::string_view name,
+                                                    std::string_view driver) {
   if (std::ranges::count(kReservedAttributes, name) > 0) {
     return Format(
         "\"{}\" is set by Patchbay, because device classes select by it; choose another "
         "name",
         name);
   }
-  return std::nullopt;
+  return ProblemWithQualifiedName(name, driver);
 }
 
 bool IsSemanticVersion(std::string_view text) {

@@ -42,9 +42,12 @@ struct AttributeSpec {
   bool operator==(const AttributeSpec&) const = default;
 };
 
-/// Returns an error message if `name` is not a valid name of an attribute of the driver `driver`:
-/// an optional domain of at most 63 bytes and a slash, then a C identifier of at most 32 bytes.
-/// `resource` and `id` are reserved, because device classes select by them.
+/// Returns an error message if `name` is not a valid name of an attribute or a capacity of the
+/// driver `driver`: an optional domain of at most 63 bytes and a slash, then a C identifier of at
+/// most 32 bytes.
+std::optional<std::string> ProblemWithQualifiedName(std::string_view name, std::string_view driver);
+/// The same for an attribute: `resource` and `id` are reserved, because device classes select by
+/// them.
 std::optional<std::string> ProblemWithAttributeName(std::string_view name, std::string_view driver);
 
 /// Returns a value of the type. Fails with kInvalid if the text does not have it, is too long for

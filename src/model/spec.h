@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "model/attribute.h"
+#include "model/capacity.h"
 #include "model/cluster_config.h"
 #include "model/device.h"
 #include "model/glob.h"
@@ -218,6 +219,7 @@ struct ResourceSpec {
   std::vector<TemplatePair> annotations;
   std::vector<Template> cdi_devices;
   std::vector<AttributeSpec> attributes;  ///< of kDra
+  std::vector<CapacitySpec> capacity;     ///< of kDra
   std::optional<ProbeSpec> health;
   std::optional<HookSpec> pre_start;  ///< runs before a container starts
   std::optional<HookSpec> allocate;   ///< runs while the kubelet admits the pod

@@ -22,7 +22,7 @@ struct DraPoolStatus {
   std::string error = {};                          ///< of the last write; empty after a success
   std::string not_served = {};                     ///< why the resource has no slice
   std::map<std::string, std::string> taints = {};  ///< "patchbay.dev/gone:NoExecute" by device ID
-  std::vector<std::string> problems = {};  ///< devices and attributes that are not published
+  std::vector<std::string> problems = {};          ///< what is not published, and why
   bool operator==(const DraPoolStatus&) const = default;
 };
 

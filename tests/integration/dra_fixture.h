@@ -147,7 +147,9 @@ class Dra : public testing::Test {
   /// Creates a claim for `count` devices, and allocates it as the scheduler does. `config` is
   /// spec.devices.config.
   SimClaim CreateClaim(const std::string& name, int count = 1, const Json& config = Json::array()) {
-    const auto claim = cluster_->CreateClaim(name, std::string(kSerialName), count, config);
+    return Allocated(cluster_->CreateClaim(name, std::string(kSerialName), count, config));
+  }
+  SimClaim Allocated(const Result<SimClaim>& claim) {
     if (!claim) {
       ADD_FAILURE() << claim.error().message;
       return {};

@@ -57,6 +57,52 @@ TEST_F(DraSharing, ClaimsOfASharedDeviceGetDifferentSlots) {
   }
 }
 
+TEST_F(DraSharing, ClaimsTakeSharesOfTheCapacityOfADevice) {
+  tree_.Remove("dev/ttyUSB1");
+  StartDaemon(
+      Serial("api = \"dra\"\nreplicas = 4",
+             "[resource.capacity]\nlanes = \"16\"\n"
+             "memory = { value = \"16Gi\", default = \"1Gi\", max = \"8Gi\", step = \"1Gi\" }"));
+  ASSERT_TRUE(daemon_->AwaitReady());
+  CreateClass();
+  const auto create = [&](const std::string& name, const Json& capacity) {
+    return cluster_->CreateClaim(name, std::string(kSerialName), 1, Json::array(), capacity);
+  };
+  const auto consumed = [&](const Result<SimClaim>& created) {
+    const SimClaim claim = Allocated(created);
+    const auto prepared = kubelet_->PrepareClaims(claim.name, {claim});
+    EXPECT_TRUE(prepared) << prepared.error().message;
+    const std::string path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/";
+    const Json object = Json::parse(server_->Call("GET", path + claim.name).body);
+    const Json& result = object["status"]["allocation"]["devices"]["results"][0];
+    EXPECT_NE(result.value("shareID", ""), "");
+    return result["consumedCapacity"];
+  };
+  EXPECT_EQ(consumed(create("default", {})),
+            Json({{"lanes", "4"}, {"memory", "1Gi"}, {"slots", "1"}}));
+  EXPECT_EQ(consumed(create("rounded", {{"memory", "7000Mi"}, {"lanes", "3"}})),
+            Json({{"lanes", "3"}, {"memory", "7Gi"}, {"slots", "1"}}));
+  const auto is_refused = [&](const std::string& name, const Json& capacity) {
+    return !cluster_->Allocate(create(name, capacity).value());
+  };
+  EXPECT_TRUE(is_refused("above-max", {{"memory", "9Gi"}}));
+  EXPECT_TRUE(is_refused("unknown", {{"bandwidth", "1"}}));
+  EXPECT_EQ(consumed(create("rest", {{"memory", "8Gi"}})),
+            Json({{"lanes", "4"}, {"memory", "8Gi"}, {"slots", "1"}}));
+  EXPECT_TRUE(is_refused("too-much", {})) << "all memory is used, and one slot is free";
+}
+
+TEST_F(DraSharing, ACapacityOfAnExclusiveDeviceNeedsNoFeature) {
+  StartCluster(api_sim::ApiProfile::k1_34);
+  StartDaemon(Serial("api = \"dra\"", "[resource.capacity]\nmemory = \"16Gi\"\nbad = \"{name}\""));
+  ASSERT_TRUE(AwaitPublished({"ttyusb0-8acffaeae38f2be1", "ttyusb1-fd2f95e15e15f216"}));
+  for (const Json& device : Slices().at(0)["spec"]["devices"]) {
+    EXPECT_EQ(device["capacity"], Json::parse(R"({"memory": {"value": "16Gi"}})"));
+    EXPECT_FALSE(device.contains("allowMultipleAllocations"));
+  }
+  EXPECT_TRUE(daemon_->log().Await("capacities are not published"));
+}
+
 TEST_F(DraSharing, ParametersOfAClaimAddVariables) {
   const auto parameters = [](const Json& value) {
     return Json::array({{{"opaque", {{"driver", kDraDriver}, {"parameters", value}}}}});

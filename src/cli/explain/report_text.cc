@@ -221,7 +221,9 @@ void AddSlices(const ExplainReport& report, Lines& lines) {
     for (const auto& [name, value] : attributes.items()) {
       text += Format("{} {} = {}", text == entry.name ? ":" : ",", name, JsonText(value));
     }
-    if (entry.slots) text += Format("; {} slots", entry.slots->slots);
+    for (const auto& [name, capacity] : entry.capacity) {
+      text += Format("; {} {}", QuantityText(capacity.value), name);
+    }
     for (const DeviceTaint& taint : entry.taints) text += "; taint " + TaintText(taint);
     lines.Add("device", text);
   }

@@ -274,19 +274,22 @@ attributes = { kind = "{kind}{kind}{kind}" }
       nlohmann::json::parse(Explain({"--output", "json"}).out)["resources"][0].contains("dra"));
 }
 
-TEST_F(ExplainTest, ShowsSlotsAndTaintsOfEntriesInSlices) {
+TEST_F(ExplainTest, ShowsCapacityAndTaintsOfEntriesInSlices) {
   Config(R"([[resource]]
 name = "a.com/x"
 api = "dra"
 replicas = 3
 match = [{ path = "/srv/*", type = "file" }]
 device_node = [{ host_path = "/dev/missing", container_path = "/dev/x" }]
+capacity = { memory = "16384Mi" }
 )");
   tree_.File("srv/abc");
-  EXPECT_THAT(Explain().out, HasSubstr("; 3 slots; taint patchbay.dev/unhealthy:NoSchedule\n"));
+  EXPECT_THAT(Explain().out,
+              HasSubstr("; 16Gi memory; 3 slots; taint patchbay.dev/unhealthy:NoSchedule\n"));
   const auto dra = nlohmann::json::parse(Explain({"--output", "json"}).out)["resources"][0]["dra"];
   EXPECT_EQ(dra["slices"], 1);
   EXPECT_EQ(dra["devices"][0]["slots"], 3);
+  EXPECT_EQ(dra["devices"][0]["capacity"], nlohmann::json({{"memory", "16Gi"}}));
   EXPECT_EQ(dra["devices"][0]["taints"][0]["key"], "patchbay.dev/unhealthy");
   EXPECT_EQ(dra["devices"][0]["taints"][0]["effect"], "NoSchedule");
 }

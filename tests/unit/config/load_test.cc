@@ -166,6 +166,7 @@ client_key = "/etc/client.key"
 
 [[resource]]
 name = "example.com/serial"
+replicas = 4
 on_unhealthy = "evict"
 claim_env = ["BAUD_", "MODE"]
 [[resource.match]]
@@ -176,6 +177,9 @@ model = "{name}"
 fast = {bool = "true"}
 firmware = {version = "1.2.3"}
 plain = {string = "x"}
+[resource.capacity]
+memory = "{name}Gi"
+"example.com/lanes" = {value = "8", default = "2", max = "4", step = "1"}
 [resource.hooks.release]
 command = ["/bin/reset"]
 
@@ -202,6 +206,16 @@ match = [{path = "/dev/null"}]
   EXPECT_THAT(attributes, testing::UnorderedElementsAre(
                               "model string {name}", "example.com/node int {numa_node}",
                               "fast bool true", "firmware version 1.2.3", "plain string x"));
+  ASSERT_EQ(serial.capacity.size(), 2U);
+  const auto* memory = std::ranges::find(serial.capacity, "memory", &CapacitySpec::name).base();
+  EXPECT_EQ(memory->value.text(), "{name}Gi");
+  EXPECT_EQ(memory->step, std::nullopt);
+  const auto* lanes =
+      std::ranges::find(serial.capacity, "example.com/lanes", &CapacitySpec::name).base();
+  EXPECT_EQ(lanes->value.text(), "8");
+  EXPECT_EQ(lanes->by_default, 2 * kUnit);
+  EXPECT_EQ(lanes->max, 4 * kUnit);
+  EXPECT_EQ(lanes->step, kUnit);
   EXPECT_EQ(model.resources.at(1).api, Api::kDevicePlugin);
 }
 

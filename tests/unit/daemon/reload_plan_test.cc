@@ -95,6 +95,7 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
        [](S& s) {
          s.attributes.push_back({"a", AttributeType::kString, Text("b")});
        }},
+      {"list capacity", [](S& s) { s.capacity.push_back({.name = "a", .value = Text("1")}); }},
       {"response cdi_devices", [](S& s) { s.cdi_devices.push_back(Text("a/b=c")); }},
       {"list health", [](S& s) { s.health = ProbeSpec{OpenProbe{}}; }},
       {"registration hooks.pre_start", [](S& s) { s.pre_start = HookSpec{}; }},
@@ -123,13 +124,13 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
   // here.
   const auto& [name, description, api, on_unhealthy, claim_env, replicas, max, preferred, topology,
                exclusive, grants, forget, separator, nodes, matches, device_nodes, mounts,
-               net_device, env, annotations, cdi, attributes, health, pre_start, allocate,
+               net_device, env, annotations, cdi, attributes, capacity, health, pre_start, allocate,
                release] = Named("a/b");
   (void)name, (void)description, (void)api, (void)on_unhealthy, (void)claim_env, (void)attributes,
       (void)replicas, (void)max, (void)preferred, (void)topology, (void)exclusive, (void)grants,
       (void)forget, (void)separator, (void)nodes, (void)matches, (void)device_nodes, (void)mounts,
-      (void)net_device, (void)env, (void)annotations, (void)cdi, (void)health, (void)pre_start,
-      (void)allocate, (void)release;
+      (void)net_device, (void)env, (void)annotations, (void)cdi, (void)capacity, (void)health,
+      (void)pre_start, (void)allocate, (void)release;
 }
 
 TEST(PlanReload, UnchangedOptionsNeedNoRegistration) {

@@ -218,6 +218,7 @@ class PublisherFixture : public testing::Test {
       if (PoolName(node_name_, resource) != pool) continue;
       ResourceSpec spec = *snapshot->spec;
       spec.attributes = attributes_;
+      spec.capacity = capacity_;
       Snapshot changed = *snapshot;
       changed.spec = std::make_shared<const ResourceSpec>(std::move(spec));
       const NamedDevices devices(std::make_shared<const Snapshot>(std::move(changed)));
@@ -239,6 +240,7 @@ class PublisherFixture : public testing::Test {
   std::string node_name_ = "node-1";
   std::string driver_ = "patchbay.dev";
   std::vector<AttributeSpec> attributes_;
+  std::vector<CapacitySpec> capacity_;
   std::unique_ptr<api_sim::ApiServerSim> server_;
   NetLoop loop_;
   ThreadPool threads_{loop_};

@@ -282,6 +282,40 @@ TEST_P(PublisherReleaseTest, TheServerAcceptsHostileDevices) {
   EXPECT_THAT(Writes(), Each("create 201")) << "the server returns them as they were sent";
 }
 
+/// The server checks that a policy fits the value of each device.
+TEST_F(PublisherServerTest, TheServerAcceptsAnyShares) {
+  const auto quantity = [](const char* text) { return ParseQuantity(text); };  // "" is none
+  for (const char* by_default : {"", "0", "1500m", "2"}) {
+    for (const char* max : {"", "2", "6"}) {
+      for (const char* step : {"", "1", "2"}) {
+        CapacitySpec spec{.name = "c" + std::to_string(capacity_.size()),
+                          .value = Template::Compile("{model}").value(),
+                          .by_default = quantity(by_default),
+                          .max = quantity(max),
+                          .step = quantity(step)};
+        if (!ProblemWithShares(spec)) capacity_.push_back(std::move(spec));
+      }
+    }
+  }
+  ASSERT_GT(capacity_.size(), 15U);
+  ASSERT_LT(capacity_.size(), 30U);
+  Serve(Profile::k1_36);
+  std::vector<ListedDevice> devices;
+  for (const char* value :
+       {"0", "1m", "1", "1.5", "2", "3", "3.999", "4", "7", "16Gi", "7Ei", "17163091968",
+        "9223372036854775807", "8000000000.00001Gi", "-1", "x", "1e99", ""}) {
+    devices.push_back(HostileDevice("d" + std::to_string(devices.size()), value));
+  }
+  SetDevices(devices, 3);
+  ASSERT_TRUE(AwaitCurrent());
+  EXPECT_THAT(Writes(), ElementsAre("create 201"));
+  EXPECT_THAT(FullDevices(), SizeIs(devices.size()));
+  EXPECT_THAT(FullDevices().at(9)["capacity"], SizeIs(capacity_.size() + 1)) << "and the slots";
+  Restart();
+  ASSERT_TRUE(AwaitCurrent());
+  EXPECT_THAT(Writes(), ElementsAre("create 201")) << "the server returns them as they were sent";
+}
+
 TEST_P(PublisherReleaseTest, TheServerAcceptsTheLongestNames) {
   driver_ = std::string(47, 'd');
   node_name_ = std::string(63, 'n') + "." + std::string(63, 'o') + "." + std::string(63, 'd') +

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/escape.h"
 #include "dra/device_name.h"
 #include "unit/dra/pools.h"
 
@@ -16,6 +17,7 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::SizeIs;
 
 /// Everything that a pool is computed from besides the snapshot.
@@ -23,6 +25,7 @@ struct Surroundings {
   DeviceIds missing = {};
   DeviceIds allocated = {};
   std::vector<AttributeSpec> attributes = {};
+  std::vector<CapacitySpec> capacity = {};
   OnUnhealthy on_unhealthy = OnUnhealthy::kNoSchedule;
   ServerFeatures features = {};
 };
@@ -31,6 +34,7 @@ WantedPool PoolOf(const std::shared_ptr<const Snapshot>& snapshot,
                   const Surroundings& around = {}) {
   ResourceSpec spec = *snapshot->spec;
   spec.attributes = around.attributes;
+  spec.capacity = around.capacity;
   spec.on_unhealthy = around.on_unhealthy;
   Snapshot changed = *snapshot;
   changed.spec = std::make_shared<const ResourceSpec>(std::move(spec));
@@ -62,7 +66,7 @@ TEST(ComputePool, ListsDevicesInTheOrderOfTheSnapshot) {
   EXPECT_THAT(pool.problems, IsEmpty());
   EXPECT_EQ(pool.not_served, "");
   for (const SliceDevice& device : pool.devices) {
-    EXPECT_EQ(device.slots, std::nullopt);
+    EXPECT_THAT(device.capacity, IsEmpty());
     EXPECT_FALSE(device.allow_multiple_allocations);
     EXPECT_THAT(device.taints, IsEmpty());
   }
@@ -72,7 +76,7 @@ TEST(ComputePool, ListsDevicesInTheOrderOfTheSnapshot) {
 TEST(ComputePool, PublishesReplicasAsSlots) {
   const WantedPool pool = PoolOf(SnapshotOf({Listed("fuse")}, 50));
   ASSERT_THAT(pool.devices, SizeIs(1));
-  EXPECT_EQ(pool.devices[0].slots, (SlotCapacity{50, true}));
+  EXPECT_THAT(pool.devices[0].capacity, ElementsAre(Pair("slots", SlotCapacity(50))));
   EXPECT_TRUE(pool.devices[0].allow_multiple_allocations);
 }
 
@@ -89,6 +93,57 @@ TEST(ComputePool, KeepsOneOfThirtyTwoAttributesForTheSlots) {
   ASSERT_THAT(exclusive.problems, SizeIs(10));
   EXPECT_EQ(exclusive.problems[0].device_id, "a");
   EXPECT_EQ(exclusive.problems[0].attribute, "a30");
+}
+
+/// Returns an entry of [resource.capacity].
+CapacitySpec Capacity(const std::string& name, const std::string& value) {
+  return {.name = name, .value = Template::Compile(value).value()};
+}
+
+TEST(ComputePool, PublishesThePlainCapacityOfAnExclusiveDevice) {
+  const Surroundings around{.capacity = {Capacity("memory", "16Gi")},
+                            .features = {.taints = false, .shared_devices = false}};
+  const WantedPool pool = PoolOf(SnapshotOf({Listed("a")}), around);
+  EXPECT_EQ(pool.not_served, "");
+  EXPECT_THAT(pool.devices[0].capacity,
+              ElementsAre(Pair("memory", DeviceCapacity{*ParseQuantity("16Gi"), std::nullopt})));
+}
+
+TEST(ComputePool, SharesTheCapacityOfADeviceAmongItsReplicas) {
+  const WantedPool pool =
+      PoolOf(SnapshotOf({Listed("a")}, 4), {.capacity = {Capacity("memory", "16Gi")}});
+  const DeviceCapacity memory{*ParseQuantity("16Gi"),
+                              SharePolicy{.by_default = *ParseQuantity("4Gi")}};
+  EXPECT_THAT(pool.devices[0].capacity,
+              ElementsAre(Pair("memory", memory), Pair("slots", SlotCapacity(4))));
+}
+
+TEST(ComputePool, LeavesOutACapacityThatIsNoQuantity) {
+  for (const std::string& value :
+       {std::string("{usb_serial}"), std::string("{id}"), std::string("-1"), std::string("1e99"),
+        std::string("9e18Ei"), std::string(4096, '9'), std::string("1\x01"), std::string("16 GiB"),
+        std::string("\xff")}) {
+    const WantedPool pool =
+        PoolOf(SnapshotOf({Listed("a")}),
+               {.capacity = {Capacity("memory", value), Capacity("lanes", "4")}});
+    ASSERT_THAT(pool.devices, SizeIs(1));
+    EXPECT_THAT(pool.devices[0].capacity, ElementsAre(Pair("lanes", testing::_))) << value;
+    ASSERT_THAT(pool.problems, SizeIs(1));
+    EXPECT_EQ(pool.problems[0].attribute, "memory");
+    EXPECT_TRUE(IsPrintable(pool.problems[0].reason));
+    EXPECT_LT(pool.problems[0].reason.size(), 300U) << value;
+  }
+}
+
+TEST(ComputePool, CapacitiesCountAmongTheThirtyTwoAttributes) {
+  Surroundings around{.capacity = {Capacity("memory", "1"), Capacity("lanes", "1")}};
+  for (int i = 0; i < 40; ++i) {
+    around.attributes.push_back(
+        {"a" + std::to_string(i), AttributeType::kString, Template::Compile("x").value()});
+  }
+  const SliceDevice device = PoolOf(SnapshotOf({Listed("a")}, 2), around).devices[0];
+  EXPECT_EQ(device.attributes.size() + device.capacity.size(), 32U);
+  EXPECT_THAT(device.capacity, SizeIs(3));
 }
 
 TEST(ComputePool, TaintsUnhealthyDevices) {
@@ -113,7 +168,7 @@ TEST(ComputePool, KeepsAMissingSharedDeviceWithItsSlots) {
   const WantedPool pool = PoolOf(shared, around);
   EXPECT_THAT(pool.devices, ElementsAre(Tainted("a", kGoneTaint, TaintEffect::kNoExecute)));
   EXPECT_TRUE(pool.devices[0].allow_multiple_allocations);
-  EXPECT_EQ(pool.devices[0].slots->slots, 2);
+  EXPECT_EQ(pool.devices[0].capacity.at("slots"), SlotCapacity(2));
 }
 
 /// It may still exist, so its pods stay. Nothing but its ID is known.
@@ -124,6 +179,7 @@ TEST(ComputePool, EvictsNoPodsOfADeviceThatCouldNotBeLookedUp) {
       PoolOf(SnapshotOf({listed}),
              {.allocated = {"a"},
               .attributes = {{.name = "port", .value = Template::Compile("{usb_port}").value()}},
+              .capacity = {{.name = "ports", .value = Template::Compile("{usb_port}").value()}},
               .on_unhealthy = OnUnhealthy::kEvict});
   EXPECT_THAT(pool.devices, ElementsAre(Tainted("a", kUnhealthyTaint, TaintEffect::kNoSchedule)));
   EXPECT_EQ(pool.devices[0].attributes.at("id"), AttributeValue("a"));
@@ -188,7 +244,7 @@ TEST(FeaturesOf, FindsDroppedFields) {
   stored.devices[0].allow_multiple_allocations = false;
   EXPECT_EQ(FeaturesOf(sent, stored), (ServerFeatures{false, false}));
   stored = sent;
-  stored.devices[0].slots->has_policy = false;
+  stored.devices[0].capacity["slots"].policy.reset();
   EXPECT_EQ(FeaturesOf(sent, stored), (ServerFeatures{true, false}));
 }
 

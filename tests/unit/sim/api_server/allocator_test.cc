@@ -118,6 +118,48 @@ TEST_F(AllocatorTest, ConsumesTheRequestedCapacity) {
   EXPECT_EQ(allocation["devices"]["results"][0]["consumedCapacity"]["slots"], "2");
 }
 
+/// KEP-5075: a share is rounded up by the policy, and shares of all claims fit in the capacity.
+TEST_F(AllocatorTest, SharesEachCapacityByItsPolicy) {
+  Json device = test::SharedDevice("a", "9");
+  device["capacity"]["memory"] = Json::parse(R"({"value": "16Gi", "requestPolicy": {
+      "default": "1Gi", "validRange": {"min": "1Gi", "step": "1Gi", "max": "8Gi"}}})");
+  device["capacity"]["profile"] = Json::parse(R"({"value": "100", "requestPolicy": {
+      "default": "1", "validValues": ["1", "2", "4"]}})");
+  device["capacity"]["plain"] = {{"value", "100"}, {"requestPolicy", {{"default", "0"}}}};
+  Publish(test::Slice("a", Json::array({device})));
+  const auto share = [&](const char* requests) {
+    Json claim = test::Claim();
+    claim["spec"]["devices"]["requests"][0]["exactly"]["capacity"]["requests"] =
+        Json::parse(requests);
+    const auto allocation = Run(claim);
+    if (!allocation) return Json();
+    const Json result = (*allocation)["devices"]["results"][0];
+    Use(result);
+    return result["consumedCapacity"];
+  };
+  EXPECT_EQ(share("{}"), Json::parse(R"({"memory": "1Gi", "plain": "0", "profile": "1",
+                                         "slots": "1"})"));
+  EXPECT_EQ(share(R"({"memory": "6500Mi", "profile": "3", "plain": "1500m"})"),
+            Json::parse(R"({"memory": "7Gi", "plain": "1500m", "profile": "4", "slots": "1"})"));
+  for (const char* requests : {R"({"memory": "9Gi"})", R"({"profile": "5"})", R"({"plain": "99"})",
+                               R"({"plain": "-1"})", R"({"other": "1"})"}) {
+    EXPECT_EQ(share(requests), Json()) << requests;
+  }
+  EXPECT_EQ(share(R"({"memory": "8Gi"})")["memory"], "8Gi");
+  EXPECT_EQ(share("{}"), Json()) << "all memory is used";
+}
+
+/// Without a policy, a claim that requests nothing takes the whole capacity.
+TEST_F(AllocatorTest, TakesACapacityWithoutPolicyAsAWhole) {
+  Json device = test::SharedDevice("a", "9");
+  device["capacity"]["memory"]["value"] = "16Gi";
+  Publish(test::Slice("a", Json::array({device})));
+  const Json result = Run(test::Claim()).value()["devices"]["results"][0];
+  EXPECT_EQ(result["consumedCapacity"]["memory"], "16Gi");
+  Use(result);
+  EXPECT_THAT(Devices(test::Claim()), ElementsAre(HasSubstr("0 of 1 devices")));
+}
+
 TEST_F(AllocatorTest, AvoidsTaintsThatAreNotTolerated) {
   Json devices = TwoDevices();
   devices[0]["taints"] = {{{"key", "patchbay.dev/unhealthy"}, {"effect", "NoSchedule"}}};

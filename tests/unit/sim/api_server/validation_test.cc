@@ -243,21 +243,5 @@ TEST(Validation, ChecksExtendedResourceNameOfClass) {
               ElementsAre(HasSubstr("spec.extendedResourceName: Invalid")));
 }
 
-TEST(Quantities, AreCountedInThousandths) {
-  const struct {
-    const char* text;
-    std::int64_t millis;
-  } kCases[] = {{"50", 50'000},     {"1.5", 1'500}, {"100m", 100},  {"2Ki", 2'048'000},
-                {"1e3", 1'000'000}, {".5", 500},    {"-3", -3'000}, {"1n", 1}};
-  for (const auto& [text, millis] : kCases) {
-    EXPECT_TRUE(ParseQuantity(text) == millis) << text;
-  }
-  for (const char* text : {"", "m", "1x", "1.2.3", "1 ", "1e", "1e999", "123456789012345678"}) {
-    EXPECT_FALSE(ParseQuantity(text)) << text;
-  }
-  EXPECT_EQ(QuantityText(3'000), "3");
-  EXPECT_EQ(QuantityText(1'500), "1500m");
-}
-
 }  // namespace
 }  // namespace patchbay::api_sim

@@ -36,12 +36,12 @@ TEST(DraText, DevicesHaveAttributesSlotsAndTaints) {
                        {"note", std::string()},
                        {"port", std::int64_t{-4}},
                        {"resource", std::string("example.com/serial")}},
-        .slots = SlotCapacity{.slots = 5},
+        .capacity = {{"memory", {.value = 4096 * kUnit}}, {"slots", SlotCapacity(5)}},
         .taints = {{.key = std::string(kGoneTaint), .effect = TaintEffect::kNoExecute}}}})};
   EXPECT_EQ(
       DevicesText(slices),
       "  ttyusb0-8acffaeae38f2be1  firmware=1.2.0 gsm=true id=ttyUSB0 model=\"Modem 3\" note=\"\" "
-      "port=-4 slots=5 taint=patchbay.dev/gone:NoExecute\n");
+      "port=-4 memory=4096 slots=5 taint=patchbay.dev/gone:NoExecute\n");
   EXPECT_EQ(DevicesText({}), "");
 }
 
