@@ -216,6 +216,45 @@ TEST_F(SuggestionsTest, NicThatTheHostUsesIsAComment) {
   }
 }
 
+TEST_F(SuggestionsTest, RdmaDeviceOfAnInterfaceThatTheHostUsesIsAComment) {
+  Routes("eth0");
+  for (const std::string number : {"0", "1"}) {
+    Nic("0000:00:0" + number + ".0", "eth" + number, number == "0" ? 2 : 3);
+    for (const std::string kind : {"infiniband_verbs/uverbs", "infiniband_mad/umad"}) {
+      sysfs_.Device("/sys/devices/pci0000:00/0000:00:0" + number + ".0/" + kind + number,
+                    {.subsystem = kind.substr(0, kind.find('/')),
+                     .number = "231:" + std::to_string(++devices_)});
+    }
+  }
+  EXPECT_THAT(Suggested({"uverbs0"}),
+              HasSubstr("because eth0 is a part of it, and the default route of the host uses it"));
+  for (const std::string kind : {"uverbs", "umad"}) {
+    EXPECT_EQ(WithoutComments(Suggested({kind + "0"})), "\n") << kind;
+    EXPECT_NE(WithoutComments(Suggested({kind + "1"})), "\n") << kind;
+  }
+}
+
+TEST_F(SuggestionsTest, PhysicalFunctionWithVirtualFunctionsIsAComment) {
+  Routes("eth9");
+  for (const std::string number : {"0", "1"}) {
+    const std::string path = "/sys/devices/pci0000:00/0000:00:0" + number + ".0";
+    Nic("0000:00:0" + number + ".0", "eth" + number, number == "0" ? 2 : 3);
+    tree_.File(path + "/sriov_numvfs", number == "0" ? "4\n" : "0\n");
+    sysfs_.Device(path + "/infiniband_verbs/uverbs" + number,
+                  {.subsystem = "infiniband_verbs", .number = "231:" + number});
+    const std::string bound = "/sys/devices/pci0000:00/0000:00:1" + number + ".0";
+    sysfs_.Device(bound, {.subsystem = "pci",
+                          .driver = "vfio-pci",
+                          .attributes = {{"sriov_numvfs", number == "0" ? "1" : "0"}}});
+  }
+  for (const std::string kind : {"eth", "uverbs", "0000:00:1"}) {
+    const std::string end = kind.ends_with("1") ? ".0" : "";
+    EXPECT_THAT(Suggested({kind + "0" + end}), HasSubstr("virtual functions"));
+    EXPECT_EQ(WithoutComments(Suggested({kind + "0" + end})), "\n") << kind;
+    EXPECT_NE(WithoutComments(Suggested({kind + "1" + end})), "\n") << kind;
+  }
+}
+
 TEST_F(SuggestionsTest, InterfacesHaveANoteOfWhatPodsNeed) {
   Nic("0000:00:03.0", "eth0", 2);
   EXPECT_THAT(Suggested({"eth0"}), HasSubstr("hostNetwork: true"));
