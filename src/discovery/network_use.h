@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,8 @@ class NetworkUse {
 
  private:
   HostRoot host_;
-  bool is_known_ = false;
+  /// In a pod, the interfaces in /sys are those of the host, and PID 1 has others.
+  std::set<std::string, std::less<>> with_known_routes_;
   /// The interfaces with routes, and whether a default route is one of them.
   std::map<std::string, bool, std::less<>> has_default_;
 };

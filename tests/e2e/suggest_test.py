@@ -12,12 +12,14 @@ import pathlib
 import re
 import shutil
 import stat
+import subprocess
 import tomllib
+import unittest
 
 import golden
 import host_tree
 import random_host
-from support import SOURCE, run
+from support import PATCHBAY, SOURCE, environment, run, skip_unless_programs
 
 HERE = SOURCE / "tests/e2e"
 MACHINES = sorted((HERE / "suggest").glob("*.toml"))
@@ -26,6 +28,15 @@ NOTHING = "this host has no device that containers use\n"
 IS_SHARED = "Nothing that stays"
 MOST_ENTRIES = 100  # of a file
 RANDOM_HOSTS = range(8)  # their seeds
+# A pod with the host's /dev, /sys and /run/udev, a ConfigMap, and processes and interfaces of its own.
+POD = ["unshare", "-m", "-n", "-p", "-f", "--mount-proc", "sh", "-ec", """
+mount --bind "$1/sys" /sys
+mount --bind "$1/run" /run
+mount -t tmpfs etc /etc
+if [ "$2" ]; then mkdir /etc/patchbay; mount --bind "$2" /etc/patchbay; fi
+mount --bind "$1/dev" /dev
+"$PATCHBAY" suggest
+""", "sh"]
 
 # Names with numbers that the kernel gives in the order in which it finds devices.
 COUNTED = re.compile(r"\b(tty(?:USB|ACM)|video|v4l-subdev|media|event|mouse|js|input|hidraw|renderD|"
@@ -269,6 +280,40 @@ class Suggest(golden.OnAnotherHost):
         broken = run("suggest", *options)
         self.assertEqual((broken.returncode, broken.stdout), (1, ""))
         self.assertIn("error[", broken.stderr)
+
+    def suggest_in_pod(self, root, config=""):
+        return subprocess.run([*POD, str(root), str(config)], capture_output=True, text=True, timeout=60,
+                              stdin=subprocess.DEVNULL, env=environment(PATCHBAY=PATCHBAY))
+
+    def test_pod_leaves_out_what_its_configuration_has_and_no_interface_is_offered(self):
+        skip_unless_programs("unshare")
+        tried = subprocess.run([*POD[:POD.index("sh")], "mount", "-t", "tmpfs", "etc", "/etc"], capture_output=True,
+                               text=True)
+        if tried.returncode:
+            raise unittest.SkipTest(f"a pod cannot be imitated: {tried.stderr.strip()}")
+        root, _ = self.host(HERE / "suggest/serial-gateway.toml")
+        without = self.suggest_in_pod(root)
+        self.assertEqual((without.returncode, without.stderr.count("error")), (0, 0), without.stderr)
+        # The routes of the pod are not those of the host, whose interfaces are not in its namespace.
+        self.assertNotIn("nic", str(sorted(self.found(without.stdout, root))))
+        self.assertIn("enp2s0", without.stdout)
+        uarts, serials = (re.search(rf'(?ms)^\[\[resource\]\]\nname = "example.com/{kind}".*?(?=^# |^\[\[|\Z)',
+                                    uncommented(without.stdout))[0] for kind in ("uart", "serial"))
+        config_map = self.dir / "config-map"
+        (config_map / "..2026").mkdir(parents=True)
+        (config_map / "..data").symlink_to("..2026")
+        for name, text in (("a.toml", uarts), ("b.toml", "[[resource]]\nname = 1\n")):
+            (config_map / "..2026" / name).write_text(text)
+            (config_map / name).symlink_to(f"..data/{name}")
+        broken = self.suggest_in_pod(root, config_map)
+        self.assertEqual((broken.returncode, broken.stdout), (0, without.stdout))
+        self.assertIn("/etc/patchbay/b.toml", broken.stderr)
+        (config_map / "..2026/b.toml").write_text("")
+        rest = self.suggest_in_pod(root, config_map)
+        self.assertEqual((rest.returncode, rest.stderr), (0, without.stderr))
+        self.assertIn("# already served by example.com/uart: 6 devices\n", rest.stdout)
+        self.assertNotIn('name = "example.com/uart"', rest.stdout)
+        self.assertIn(serials, uncommented(rest.stdout))
 
     def test_values_of_the_chart_contain_the_file(self):
         root, _ = self.host(HERE / "suggest/robot.toml")

@@ -190,6 +190,7 @@ TEST_F(IdentityTest, PatternOfABusDoesNotMatchABusThatComesBehindIt) {
 
 TEST_F(IdentityTest, VirtualDevicesAreMatchedByTheNameThatTheyHave) {
   tree_.File("/proc/1/net/route", "");
+  tree_.File("/proc/1/net/dev", "br-lan0: 0\nvcan0: 0\n");
   for (const std::string name : {"br-lan0", "vcan0"}) {
     sysfs_.Device("/sys/devices/virtual/net/" + name, {.subsystem = "net",
                                                        .ifindex = std::to_string(name.size()),

@@ -21,6 +21,11 @@ class SuggestionsTest : public test::SuggestTest {
         "/proc/1/net/route",
         "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n" +
             interface + "\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n");
+    std::string interfaces = "Inter-|   Receive\n face |bytes    packets\n";
+    for (const char number : std::string_view("0123456789")) {
+      interfaces.append("  eth").append(1, number).append(": 0 0 0 0 0 0 0 0\n");
+    }
+    tree_.File("/proc/1/net/dev", interfaces + "   br0:7 0 0 0 0 0 0 0\n");
   }
 
   void Nic(const std::string& address, const std::string& name, int index) {
@@ -265,6 +270,11 @@ TEST_F(SuggestionsTest, InterfacesHaveANoteOfWhatPodsNeed) {
 TEST_F(SuggestionsTest, NicIsACommentIfRoutesAreNotVisible) {
   Nic("0000:00:03.0", "eth0", 2);
   EXPECT_EQ(WithoutComments(Suggested()), "\n");
+  EXPECT_THAT(Suggested(), HasSubstr("its routes are not visible"));
+  Routes("eth9");
+  EXPECT_NE(WithoutComments(Suggested()), "\n");
+  // PID 1 of a pod has other interfaces.
+  tree_.File("/proc/1/net/dev", "Inter-|\n face |\n  eth9: 0 0\n");
   EXPECT_THAT(Suggested(), HasSubstr("its routes are not visible"));
 }
 
