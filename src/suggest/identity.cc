@@ -28,6 +28,7 @@ struct MatchCandidate {
   std::string why;  ///< "by its serial number"
   std::string id;   ///< a template for the ID, to which an attribute can be appended
   enum class By { kType, kProperty, kPlace, kName } by = By::kProperty;  ///< kPlace: DEVPATH
+  bool needs_usb = false;  ///< without its USB ID, it is invalid or finds other devices
 };
 using By = MatchCandidate::By;
 
@@ -235,6 +236,9 @@ class Identifier {
       if (!device || !IsUsbDevice(device->self())) continue;
       const auto [id, serial] = IdAndSerial(device->self());
       if (++serials_[{id, serial}] > 1 && !serial.empty()) ambiguous_.insert(id);
+      const std::string place = PlaceOf(*device, false).pattern;
+      ++at_port_[{place, id}];
+      ++at_port_[{place, ""}];
     }
   }
 
@@ -417,20 +421,66 @@ class Identifier {
       NewMatch by_serial = match;
       by_serial.serial = EscapedForGlob(serial);
       found.push_back({std::move(by_serial), Format("serial {} {}", usb_id, serial),
-                       "by its serial number", "{usb_vendor}:{usb_product}-{usb_serial}"});
+                       "by its serial number", "{usb_vendor}:{usb_product}-{usb_serial}",
+                       By::kProperty, true});
       why_not = "its serial number is not enough";
     }
-    match.usb_port = EscapedForGlob(usb.name);
-    match.id = "{usb_port}";
     const std::string because = is_shortest_ ? "" : Format(", because {}", why_not);
-    found.push_back({std::move(match), "port " + usb.name,
-                     Format("by its USB port{}: keep it plugged in there", because), "{usb_port}"});
+    AddUsbPort(device.parts.front(), std::move(match), usb, because, found);
+  }
+
+  /// Adds a candidate that compares the port without the number of its bus, and the controller.
+  void AddUsbPort(const DeviceAncestry& part, NewMatch match, const SysfsDevice& usb,
+                  std::string_view because, std::vector<MatchCandidate>& found) {
+    const auto ancestry = ancestries_.Of(usb.path);
+    if (!ancestry) return;
+    const SysfsPlace place = PlaceOf(*ancestry, false);
+    const auto& above = ancestry->devices;
+    const auto bus = std::ranges::find_if(above.rbegin(), above.rend(), IsUsbDevice);
+    if (bus == above.rbegin() || !bus->get().name.starts_with("usb")) {
+      match.usb_port = EscapedForGlob(usb.name);
+      match.id = "{usb_port}";
+      found.push_back({std::move(match), "port " + usb.name,
+                       Format("by its USB port and the number of its bus, whose controller is not "
+                              "known{}: keep it plugged in there",
+                              because),
+                       "{usb_port}"});
+      return;
+    }
+    const std::string port = usb.name.substr(std::min(usb.name.find('-'), usb.name.size()));
+    match.usb_port = (port.empty() ? "usb*" : "*") + EscapedForGlob(port);
+    std::string id = EscapedForTemplate(place.name);
+    if (const SysfsDevice* pci = part.PciDevice()) {
+      match.pci_address = EscapedForGlob(pci->name);
+      id = "{pci_address}-usb" + port;
+    } else {
+      const std::string pattern = place.pattern.substr(0, place.pattern.rfind("/usb"));
+      match.udev.properties.emplace_back("DEVPATH", WithDigits(pattern + "/usb*"));
+      match.max_devices = 1;  // the ID is that of one device
+    }
+    std::string key = Format("port {} {}", place.pattern, match.usb.front());
+    // A controller can have devices at equal ports of its USB 2 bus and its USB 3 bus.
+    const bool is_shared = at_port_[{place.pattern, ""}] > 1;
+    for (const std::string_view name : {"idVendor", "idProduct"}) {
+      const std::string value = sysfs_.Attribute(bus->get().path, name).value_or("");
+      if (is_shared && name == "idProduct") id += "-" + EscapedForTemplate(value);
+      if (at_port_[{place.pattern, IdOf(usb)}] < 2) continue;
+      match.udev.attributes.emplace_back(name, EscapedForGlob(value));
+      key += " " + value;
+    }
+    match.id = id;
+    found.push_back({std::move(match), std::move(key),
+                     Format("by its USB port{}: keep it plugged in there", because), id,
+                     By::kProperty, is_shared});
   }
 
   /// Adds an attribute that distinguishes the device from the others with the key of its candidate.
   /// Returns false if there is none.
   bool AddAttribute(std::size_t device, MatchCandidate& candidate) {
     if (candidate.by == By::kType || candidate.by == By::kName) return false;
+    // All attributes of a match must be of one device.
+    const auto& attributes = candidate.match.udev.attributes;
+    if (!attributes.empty() && attributes.front().first == "idVendor") return false;
     const TextPair key = KeyIn(device, candidate.key);
     auto known = attributes_.find(key);
     if (known == attributes_.end()) {
@@ -438,7 +488,8 @@ class Identifier {
     }
     NewMatch& match = candidate.match;
     const bool is_numbered = known->second.empty() && devices_[device].kind->traits.is_numbered;
-    if ((known->second.empty() && !is_numbered) || !SelectSingleParts(devices_[device], match)) {
+    if ((known->second.empty() && !is_numbered) ||
+        !SelectSingleParts(devices_[device], candidate)) {
       return false;
     }
     const DeviceAncestry& part = devices_[device].parts.front();
@@ -456,7 +507,8 @@ class Identifier {
 
   /// Changes the match to one that finds each part as a device: `usb` and `pci` as sources find
   /// what they match only once in a resource, with all parts. Returns false if there is none.
-  static bool SelectSingleParts(const HostDevice& device, NewMatch& match) {
+  static bool SelectSingleParts(const HostDevice& device, MatchCandidate& candidate) {
+    NewMatch& match = candidate.match;
     if (match.usb.empty() && match.pci.empty()) return true;
     const std::string& node = device.parts.front().self().node;
     if (device.kind->traits.is_whole) return false;
@@ -464,8 +516,7 @@ class Identifier {
       match.paths = {NameWithoutNumbers(node)};
       return true;
     }
-    // `serial` needs `usb`; a port or an address suffices.
-    if (!match.serial.empty()) return false;
+    if (candidate.needs_usb) return false;
     match.usb.clear();
     match.pci.clear();
     return true;
@@ -489,6 +540,7 @@ class Identifier {
   const Sysfs& sysfs_;
   std::map<TextPair, int> serials_;  ///< how many USB devices have an ID and serial number
   std::set<std::string> ambiguous_;  ///< IDs of devices with equal serial numbers
+  std::map<TextPair, int> at_port_;  ///< how many USB devices have a place and ID, or "": any ID
   std::vector<std::string> groups_;  ///< what all candidates of a device compare
   std::vector<std::vector<MatchCandidate>> candidates_;  ///< of each device; never empty
   DevicesAtPlaces places_;

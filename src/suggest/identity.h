@@ -33,9 +33,9 @@ struct Identity {
 
 /// Returns for each of the devices with these indexes a match that finds this device and no other
 /// one. A match compares what stays over restarts and when devices are found in another order: the
-/// serial number of a USB device that no other one has, its port, the PCI address, the serial
-/// number of a disk, ID_PATH of udev, or the place in sysfs without the numbers that the kernel
-/// gives. The same holds for its device ID.
+/// serial number of a USB device that no other one has, its controller and port, the PCI address,
+/// the serial number of a disk, ID_PATH of udev, or the place in sysfs without the numbers that the
+/// kernel gives. The same holds for its device ID.
 ///
 /// Of devices that are equal in all of this, the first has a match for all, which is a comment, and
 /// the others have none. With `is_shortest`, a match compares only the type if no other device has

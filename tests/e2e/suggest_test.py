@@ -47,7 +47,7 @@ COUNTED = re.compile(r"\b(tty(?:USB|ACM)|video|v4l-subdev|media|event|mouse|js|i
 def without_comments(toml):
     """The tables of a file, in any order."""
     text = re.sub(r"(?m)^ *#.*\n", "", uncommented(toml))
-    return sorted(re.split(r"\n\n", text))
+    return sorted(table.strip("\n") for table in re.split(r"\n\n", text))
 
 
 def uncommented(toml):
@@ -264,6 +264,53 @@ class Suggest(golden.OnAnotherHost):
             self.assertIn(f"similar: {similar}" if similar else "device of this host", ran.stderr)
             self.assertIn("name a device node", ran.stderr)
             self.assertNotIn("\x1b", ran.stderr)
+
+    def test_entries_are_valid_in_both_apis_also_behind_many_buses(self):
+        file = self.dir / "nested.toml"
+        above, devices = "platform/soc@0/30800000.bus/30a20000.i2c", {}
+        for number in range(1, 9):  # multiplexers behind each other
+            above += f"/i2c-{number}"
+            devices[above] = {"subsystem": "i2c"}
+            devices[f"{above}/i2c-dev/i2c-{number}"] = {"subsystem": "i2c-dev", "number": f"89:{number}"}
+        devices["platform/soc@0/30800000.bus/30820000.spi/spi_master/spi1"] = {"subsystem": "spi_master"}
+        for select in range(2):
+            above = f"platform/soc@0/30800000.bus/30820000.spi/spi_master/spi1/spi1.{select}"
+            devices[above] = {"subsystem": "spi"}
+            devices[f"{above}/spidev/spidev1.{select}"] = {"subsystem": "spidev", "number": f"153:{select}"}
+        usb = "pci0000:00/0000:00:14.0/usb1"
+        devices |= {"pci0000:00/0000:00:14.0": {"pci": "8086:a36d"}, usb: {"usb": "1d6b:0002", "at": "001/001"}}
+        for number, (serial, vendor) in enumerate((("S1T2" * 25, "0403"), ("", "10c4"))):
+            port = usb
+            for hub in range(1, 7):  # the most that USB has
+                port += f"/1-{number + 1}{'.1' * (hub - 1)}"
+                devices[port] = {"usb": "05e3:0610" if hub < 6 else f"{vendor}:6010 {serial}".strip(),
+                                 "at": f"001/0{number + 1}{hub}"}
+            for interface in range(2):
+                name = f"ttyUSB{number * 2 + interface}"
+                devices[f"{port}/{port.rpartition('/')[2]}:1.{interface}"] = {"interface": f"0{interface}"}
+                devices[f"{port}/{port.rpartition('/')[2]}:1.{interface}/{name}/tty/{name}"] = {
+                    "subsystem": "tty", "number": f"188:{number * 2 + interface}"}
+        file.write_text("[sys]\n" + "".join(f'"{path}" = {random_host.inline(device)}\n'
+                                            for path, device in devices.items()))
+        for host in (file, *MACHINES):
+            root, _ = self.host(host)
+            entries = self.suggest(root)
+            entries = entries if IS_SHARED in entries else uncommented(entries)
+            listed = []
+            for api in ("device-plugin", "dra"):
+                with self.subTest(host=host.name, api=api):
+                    found = [d for devices in self.found(f'[daemon]\napi = "{api}"\n\n{entries}', root).values()
+                             for d in devices]
+                    listed.append([(d["id"], d["paths"]) for d in found])
+                    for device in found:
+                        self.assertLessEqual(len(device["id"]), 63)
+                        if api == "dra":
+                            self.assertRegex(device["slice_name"], r"\A(?=.{1,63}\Z)[a-z0-9]([a-z0-9-]*[a-z0-9])?\Z")
+                            self.assertLessEqual(max(len(str(v)) for v in device["attributes"].values()), 64)
+            self.assertEqual(*listed)
+            if host == file:
+                self.assertEqual(len(listed[0]), 8 + 2 + 4, entries)
+            shutil.rmtree(root)
 
     def test_served_devices_are_left_out_or_comments(self):
         root, _ = self.host(HERE / "suggest/workstation.toml")

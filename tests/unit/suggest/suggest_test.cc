@@ -412,6 +412,33 @@ TEST_F(SuggestionsTest, OpticalDrivesAreMatchedByTheirOwnSerialNumber) {
                                         HasSubstr("ID_SERIAL = \"HL-DT-ST_0\"")));
 }
 
+TEST_F(SuggestionsTest, PortsOfAModemAreOneDevice) {
+  const auto add = [&](const std::string& port, const std::string& driver, int number) {
+    const std::string interface = Usb(port, "1e0e:9001", "");
+    const std::string name = "/ttyUSB" + std::to_string(number);
+    sysfs_.Device(interface + name, {.subsystem = "usb-serial", .driver = driver});
+    Tty(interface, number);
+    return kXhci + "/usb1/" + port + "/" + port;
+  };
+  const std::string modem = add("1-1", "option1", 0);
+  sysfs_.Device(modem + ":1.1", {.subsystem = "usb", .driver = "cdc_acm"});
+  sysfs_.Device(modem + ":1.1/tty/ttyACM0", {.subsystem = "tty", .number = "166:0"});
+  sysfs_.Device(modem + ":1.2", {.subsystem = "usb", .driver = "cdc_mbim"});
+  sysfs_.Device(modem + ":1.2/usbmisc/cdc-wdm0", {.subsystem = "usbmisc", .number = "180:0"});
+  add("1-2", "qcserial", 1);
+  add("1-3", "cp210x", 2);
+  const std::string suggested = Suggested();
+  EXPECT_THAT(suggested, AllOf(HasSubstr("modem (/dev/ttyUSB0, /dev/cdc-wdm0, /dev/ttyACM0)"),
+                               HasSubstr("modem (/dev/ttyUSB1)"),
+                               HasSubstr("serial adapter (/dev/ttyUSB2)"), HasSubstr(R"(
+  usb = "1e0e:9001"
+  usb_port = "*-1"
+  pci_address = "0000:00:14.0"
+  udev = { subsystem = "{tty,usbmisc,wwan}" }
+)")));
+  EXPECT_EQ(suggested.find("/serial\""), suggested.rfind("/serial\""));
+}
+
 TEST_F(SuggestionsTest, MakerIsNotRepeated) {
   Tty(Usb("1-1", "1e0e:9001", "", {{"manufacturer", "SimTech "}, {"product", "SimTech Modem"}}), 0);
   EXPECT_THAT(Suggested(), HasSubstr("adapter: SimTech Modem (/dev/ttyUSB0)"));
