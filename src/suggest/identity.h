@@ -8,22 +8,12 @@
 
 #include "config/toml_writer.h"
 #include "discovery/device_ancestry.h"
-#include "suggest/kinds.h"
+#include "suggest/host_device.h"
 
 namespace patchbay {
 
-/// A device of the host: parts in sysfs that belong together, in the order of their names.
-struct HostDevice {
-  const DeviceKind* kind = nullptr;
-  std::vector<DeviceAncestry> parts = {};    ///< never empty
-  std::vector<DeviceAncestry> console = {};  ///< card nodes of a GPU, which a match leaves out
-};
-
 /// The note of an alternative for all devices with an ID.
 inline constexpr std::string_view kAllOfType = "Or all of its type.";
-
-/// Returns what a device is and calls itself, and its nodes. May block.
-std::string DescriptionOf(const HostDevice& device, const Sysfs& sysfs);
 
 /// A match for a device.
 struct Identity {
