@@ -1,6 +1,7 @@
 #include "discovery/device_place.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/ascii.h"
 #include "model/glob.h"
@@ -10,9 +11,13 @@ namespace {
 
 /// Subsystems whose devices have names that firmware or their place gives them.
 constexpr std::string_view kFixedNames[] = {"acpi", "amba", "pci", "platform", "pnp", "usb", "vio"};
+/// A USB bus, whose number the kernel gives, and the hubs on the way to a port.
+constexpr std::string_view kUsbBus = "usb?*";
 
 bool HasFixedName(const SysfsDevice& device) {
   const bool is_top = device.path.find('/', kSysDevices.size()) == std::string::npos;
+  // The kernel counts those that drivers create, such as xhci-hcd.3.auto.
+  if (device.name.ends_with(".auto")) return false;
   return is_top || std::ranges::count(kFixedNames, device.subsystem) > 0;
 }
 
@@ -21,6 +26,7 @@ bool HasFixedName(const SysfsDevice& device) {
 SysfsPlace PlaceOf(const DeviceAncestry& device, bool is_whole) {
   SysfsPlace place;
   std::string_view above = "/sys";
+  std::string controller;  // of USB
   for (std::size_t i = device.devices.size(); i-- > 0;) {
     const SysfsDevice& one = device.devices[i];
     if (is_whole && i == 0 && device.devices.size() > 1) {
@@ -31,6 +37,20 @@ SysfsPlace PlaceOf(const DeviceAncestry& device, bool is_whole) {
     const std::string_view between = std::string_view(one.path).substr(above.size());
     place.pattern += EscapedForGlob(between.substr(0, between.rfind('/') + 1));
     above = one.path;
+    const auto bus = place.pattern.rfind(kUsbBus);
+    if (one.subsystem == "usb" && one.name.starts_with("usb")) {
+      place.pattern += kUsbBus;
+      controller = place.name;
+      continue;
+    }
+    if (one.subsystem == "usb" && bus != std::string::npos) {
+      // The name of a port has those of all hubs on the way to it: 1-2.3, or 1-2.3:1.0.
+      const std::string port = one.name.substr(std::min(one.name.find('-'), one.name.size()));
+      place.pattern.resize(bus + kUsbBus.size());
+      place.pattern += EscapedForGlob(port);
+      place.name = controller + "-usb" + port;
+      continue;
+    }
     if (HasFixedName(one)) {
       place.pattern += EscapedForGlob(one.name);
       place.name = one.name;
@@ -86,17 +106,18 @@ std::string TextOfPlace(std::string_view pattern) {
 }
 
 std::string WithDigits(std::string_view pattern) {
-  std::string exact;
+  std::vector<std::size_t> numbers;
   const std::size_t last = pattern.rfind('/');
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
+  for (std::size_t i = 0; i < last && i < pattern.size(); ++i) {
     const char before = i == 0 ? '/' : pattern[i - 1];
-    const bool is_name = i >= last || before == ']' || (before == '/' && pattern[i + 1] == '/');
-    if (pattern[i] == '*' && before != '\\' && !is_name) {
-      exact += "{[0-9],[0-9][0-9],[0-9][0-9][0-9]}";
-    } else {
-      exact += pattern[i];
-    }
+    const bool is_name = before == ']' || before == '?' || (before == '/' && pattern[i + 1] == '/');
+    if (pattern[i] == '*' && before != '\\' && !is_name) numbers.push_back(i);
   }
+  // A glob has at most 1,000 alternatives, and behind many buses the numbers are small.
+  const std::string_view digits =
+      numbers.size() > 6 ? "{[0-9],[0-9][0-9]}" : "{[0-9],[0-9][0-9],[0-9][0-9][0-9]}";
+  std::string exact(pattern);
+  for (std::size_t i = numbers.size(); i-- > 0;) exact.replace(numbers[i], 1, digits);
   return exact;
 }
 

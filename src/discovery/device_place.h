@@ -10,10 +10,12 @@
 namespace patchbay {
 
 /// A place in sysfs, without the numbers that the kernel gives in the order in which it finds
-/// devices.
+/// devices, such as those of USB buses: the port 2 of a USB 2 bus and that of a USB 3 bus have one
+/// place if one controller has both buses.
 struct SysfsPlace {
   std::string pattern;  ///< for DEVPATH, with * for each number: see WithDigits
-  std::string name;     ///< the most specific names that stay: "fe204000.spi-spi.1"
+  /// The most specific names that stay: "fe204000.spi-spi.1", "0000:00:14.0-usb-2.3".
+  std::string name;
 };
 
 /// Returns the place of the device or, with `is_whole`, of all below its parent. Pure.
@@ -28,8 +30,8 @@ std::string NameWithoutNumbers(std::string_view name);
 std::string TextOfPlace(std::string_view pattern);
 
 /// Returns the pattern of a place with numbers of up to three digits for each *, which would match
-/// a / as well, and so the devices of another bus behind this one. A * for a whole name, or behind
-/// a letter of a disk, stays. Pure.
+/// a / as well, and so the devices of another bus behind this one. A * for a whole name, behind a
+/// letter of a disk, or for a USB bus with hubs stays. Pure.
 std::string WithDigits(std::string_view pattern);
 
 /// The devices at places, by a group in which they are compared.

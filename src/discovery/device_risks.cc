@@ -44,6 +44,8 @@ constexpr Danger kDangers[] = {
     {"{mei,mmc_rpmb,msr}", "*", kChanges},
     {"i2c-dev", "*", "the memory modules and sensors of this machine are on it", "class",
      "0x0c05*"},
+    {"{infiniband*,net,pci}", "*", "pods may have its virtual functions, which it controls",
+     "sriov_numvfs", "[1-9]*"},
     {"usb", "*", "it is a hub, and the devices behind it are not parts of it", "bDeviceClass",
      "09"},
 };
@@ -65,9 +67,10 @@ std::string_view DangerOf(const DeviceAncestry& part, const Sysfs& sysfs) {
 }
 
 /// Returns the device whose other parts a container reaches with a node as well, such as the USB
-/// device of a raw node; null for most nodes.
+/// device of a raw node, or the card of RDMA, which bypasses the network of the host; null for most
+/// nodes.
 const SysfsDevice* ReachedFrom(const DeviceAncestry& part) {
-  static const auto raw = Compiled("{bsg,hidraw,nvme,nvme-generic,scsi_generic,usb}");
+  static const auto raw = Compiled("{bsg,hidraw,infiniband*,nvme,nvme-generic,scsi_generic,usb}");
   const std::string& subsystem = part.self().subsystem;
   if (!MatchesAny(raw, subsystem)) return nullptr;
   if (subsystem == "nvme") return &part.self();
@@ -79,8 +82,8 @@ const SysfsDevice* ReachedFrom(const DeviceAncestry& part) {
 }  // namespace
 
 std::string DeviceRisks::OwnRisk(const DeviceAncestry& part) {
-  if (part.self().subsystem == "net") return std::string(networks_.RiskOf(part.self()));
-  std::string risk = disks_.RiskOf(part.self());
+  std::string risk = part.self().subsystem == "net" ? std::string(networks_.RiskOf(part.self()))
+                                                    : disks_.RiskOf(part.self());
   return risk.empty() ? std::string(DangerOf(part, sysfs_)) : risk;
 }
 

@@ -1,5 +1,6 @@
 #include "discovery/network_use.h"
 
+#include <algorithm>
 #include <iterator>
 #include <sstream>
 #include <vector>
@@ -8,7 +9,7 @@ namespace patchbay {
 namespace {
 
 constexpr std::string_view kLoopback = "772\n", kCan = "280\n";  // ARPHRD_LOOPBACK, ARPHRD_CAN
-constexpr std::size_t kMaxRoutes = 8U << 20U;                    // bytes of a table
+constexpr std::size_t kMaxNetTable = 8U << 20U;                  // bytes
 
 /// The columns of a table of routes, from 0.
 struct RouteTable {
@@ -30,10 +31,11 @@ bool IsLink(const std::string& name) {
 }  // namespace
 
 NetworkUse::NetworkUse(const HostRoot& host) : host_(host) {
+  bool has_table = false;
   for (const RouteTable& table : kRouteTables) {
-    const auto text = host.ReadFile(table.path, kMaxRoutes);
+    const auto text = host.ReadFile(table.path, kMaxNetTable);
     if (!text) continue;
-    is_known_ = true;
+    has_table = true;
     std::istringstream lines(*text);
     for (std::string line; std::getline(lines, line);) {
       std::istringstream columns(line);
@@ -46,12 +48,18 @@ NetworkUse::NetworkUse(const HostRoot& host) : host_(host) {
           destination == table.any && words[table.mask] == table.any_mask;
     }
   }
+  if (!has_table) return;
+  std::istringstream lines(host.ReadFile("/proc/1/net/dev", kMaxNetTable).value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    const auto start = std::min(line.find_first_not_of(' '), line.size());
+    with_known_routes_.insert(line.substr(start, line.find(':') - start));
+  }
 }
 
 std::string_view NetworkUse::RiskOf(const SysfsDevice& interface) const {
   const std::string type = host_.ReadFile(interface.path + "/type", 16).value_or("");
   if (type == kLoopback) return "it is the loopback interface of the host";
-  if (!is_known_ && type != kCan) {
+  if (!with_known_routes_.contains(interface.name) && type != kCan) {
     return "the host may need it, because its routes are not visible";
   }
   const auto routed = has_default_.find(interface.name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -25,7 +26,8 @@ class NetworkUse {
   bool HasEntry(const SysfsDevice& interface, bool (*is_it)(const std::string&)) const;
 
   HostRoot host_;
-  bool is_known_ = false;
+  /// In a pod, the interfaces in /sys are those of the host, and PID 1 has others.
+  std::set<std::string, std::less<>> with_known_routes_;
   /// The interfaces with routes, and whether a default route is one of them.
   std::map<std::string, bool, std::less<>> has_default_;
 };

@@ -8,22 +8,12 @@
 
 #include "config/toml_writer.h"
 #include "discovery/device_ancestry.h"
-#include "suggest/kinds.h"
+#include "suggest/host_device.h"
 
 namespace patchbay {
 
-/// A device of the host: parts in sysfs that belong together, in the order of their names.
-struct HostDevice {
-  const DeviceKind* kind = nullptr;
-  std::vector<DeviceAncestry> parts = {};    ///< never empty
-  std::vector<DeviceAncestry> console = {};  ///< card nodes of a GPU, which a match leaves out
-};
-
 /// The note of an alternative for all devices with an ID.
 inline constexpr std::string_view kAllOfType = "Or all of its type.";
-
-/// Returns what a device is and calls itself, and its nodes. May block.
-std::string DescriptionOf(const HostDevice& device, const Sysfs& sysfs);
 
 /// A match for a device.
 struct Identity {
@@ -33,9 +23,9 @@ struct Identity {
 
 /// Returns for each of the devices with these indexes a match that finds this device and no other
 /// one. A match compares what stays over restarts and when devices are found in another order: the
-/// serial number of a USB device that no other one has, its port, the PCI address, the serial
-/// number of a disk, ID_PATH of udev, or the place in sysfs without the numbers that the kernel
-/// gives. The same holds for its device ID.
+/// serial number of a USB device that no other one has, its controller and port, the PCI address,
+/// the serial number of a disk, ID_PATH of udev, or the place in sysfs without the numbers that the
+/// kernel gives. The same holds for its device ID.
 ///
 /// Of devices that are equal in all of this, the first has a match for all, which is a comment, and
 /// the others have none. With `is_shortest`, a match compares only the type if no other device has

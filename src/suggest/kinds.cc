@@ -26,6 +26,10 @@ constexpr KindTraits kRadio{
     .ids =
         "{0403:601f,0456:b673,0bda:2832,0bda:2838,1d50:604b,1d50:6089,1d50:60a1,1d50:6108,"
         "2500:0002,2500:0020,2500:0022,2cf0:5246,2cf0:5250}"};
+constexpr KindTraits kModem{
+    .is_whole = true,
+    .driver = "{*_wwan*,cdc_mbim,cdc_wdm,huawei_cdc_ncm,iosm,mtk_t7xx,option*,qcserial,sierra}",
+    .note = "Its network interface stays on the host: a pod needs hostNetwork: true for it."};
 constexpr KindTraits kRdma{
     .also = "/dev/infiniband/rdma_cm",
     .note = "The resource nic can have the same card, so two pods can get it."};
@@ -35,6 +39,7 @@ constexpr KindTraits kVfio{.driver = "{*_vfio_pci,vfio-pci}", .also = "/dev/vfio
 
 /// The first kind that recognizes a device applies. Containers do not use those without a resource.
 constexpr DeviceKind kKinds[] = {
+    {"modem", "cellular modem", "{tty,usbmisc,wwan}", "{ttyUSB,cdc-wdm,wwan}[0-9]*", kModem},
     {"serial", "USB serial adapter", "tty", "tty{USB,ACM}[0-9]*"},
     {"uart", "serial port", "tty", "tty{S,AMA,mxc,PS,THS,SC,LP,O,MXUPCI}[0-9]*", kPort},
     {"uart", "serial port", "tty", "ttyMI[0-9]*", {.is_numbered = true}},
@@ -68,7 +73,6 @@ constexpr DeviceKind kKinds[] = {
     {"i2c", "I2C bus", "i2c-dev", "i2c-[0-9]*"},
     {"spi", "SPI device", "spidev", "spidev[0-9]*"},
     {"printer", "USB printer", "usbmisc", "lp[0-9]*"},
-    {"modem", "control port of a modem", "{usbmisc,wwan}", "{cdc-wdm,wwan}[0-9]*"},
     {"optical",
      "optical drive",
      "block",

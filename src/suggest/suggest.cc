@@ -113,9 +113,28 @@ class Suggester {
     return devices_.size() - 1;
   }
 
+  using DevicesByPlace = std::map<std::pair<const DeviceKind*, std::string>, HostDevice>;
+
+  /// Ports with the driver of any adapter, cdc_acm, belong to the modem that has them.
+  static void AddPortsToModems(DevicesByPlace& found) {
+    std::map<std::string, HostDevice*> modems;  // by the path of their card
+    for (auto& [key, device] : found) {
+      if (key.first->resource == "modem") modems[key.second] = &device;
+    }
+    std::erase_if(found, [&](const auto& one) {
+      const SysfsDevice* card = one.second.parts.front().Card();
+      if (one.first.first->resource != "serial" || card == nullptr) return false;
+      const auto modem = modems.find(card->path);
+      if (modem == modems.end()) return false;
+      auto& parts = modem->second->parts;
+      parts.insert(parts.end(), one.second.parts.begin(), one.second.parts.end());
+      return true;
+    });
+  }
+
   /// Finds the devices of the host, ordered by kind and place.
   void FindKnown() {
-    std::map<std::pair<const DeviceKind*, std::string>, HostDevice> found;
+    DevicesByPlace found;
     const SysfsPaths paths =
         sysfs_.Devices([](std::string_view name) { return IsSubsystemOfKind(std::string(name)); });
     for (const std::string& path : paths.paths) {
@@ -127,6 +146,7 @@ class Suggester {
       whole.kind = kind;
       whole.parts.push_back(*device);
     }
+    AddPortsToModems(found);
     for (auto& [key, device] : found) {
       // Sensors and other parts of a pipeline are not cameras.
       const auto is_aside = [](const DeviceAncestry& part) {

@@ -102,6 +102,14 @@ class PageTest(support.TestCase):
     def assert_no_problems(self):
         self.assertEqual(self.browser.do(problems=True), [])
 
+    def take(self, name):
+        """Takes a picture, for the documents with --write."""
+        into = IMAGES if "--write" in ARGUMENTS else self.dir
+        into.mkdir(exist_ok=True)
+        picture = into / f"{name}.png"
+        self.browser.do(picture=str(picture))
+        self.assertLess(picture.stat().st_size, 200_000, name)
+
     def files(self, *names):
         """Creates files that represent devices. Returns the match that finds them."""
         directory = self.dir / "host/srv"
@@ -958,6 +966,20 @@ class HostView(PageTest):
     def item(self, node):
         return f"[...document.querySelectorAll('#host li')].find((e) => e.innerText.includes('{node}'))"
 
+    def test_picture_of_the_view(self):
+        self.robot()
+        pods = self.dir / "pods.sock"
+        kubelet = self.enterContext(Kubelet(self.kubelet_dir, pod_resources=pods))
+        daemon = self.daemon(f'suggest_page = true\npod_resources = "{pods}"\n' +
+                             resource("example.com/lidar", self.LIDAR), NODE_NAME="robot-3")
+        kubelet.wait_listed("example.com/lidar")
+        self.open(daemon, "#view=host", width=1440, height=1080)
+        self.ask_again("resources[0]?.registered")
+        self.await_see("hostDevices?.suggestions.some((one) => one.served_by)")
+        self.browser.see(f"void {self.item('/dev/ttyUSB1')}.querySelector('.use').click()")
+        self.await_see(self.item("/dev/ttyUSB1") + ".querySelector('pre').checkVisibility()")
+        self.take("page-host")
+
     def test_shows_who_serves_a_device_and_the_entry_for_another(self):
         self.robot()
         self.open_view()
@@ -1049,8 +1071,6 @@ class Pictures(PageTest):
         (host / "dev/video4").unlink()
         self.ask_again("resources.reduce((sum, r) => sum + r.sick, 0) === 3")
         self.assert_no_problems()
-        into = IMAGES if "--write" in ARGUMENTS else self.dir
-        into.mkdir(exist_ok=True)
         for name, sick, address, how in (
                 ("page-light", 3, "", {"width": 1440, "height": 1080}),
                 ("page-dark", 3, "", {"width": 1440, "height": 1080, "dark": True}),
@@ -1059,9 +1079,7 @@ class Pictures(PageTest):
             self.assertEqual(self.browser.see(
                 "[...document.querySelectorAll('tr.sick')].map((e) => e.getBoundingClientRect())"
                 ".filter(({ bottom }) => bottom < innerHeight).length"), sick, "the number in the text next to it")
-            picture = into / f"{name}.png"
-            self.browser.do(picture=str(picture))
-            self.assertLess(picture.stat().st_size, 200_000, name)
+            self.take(name)
 
 
 ARGUMENTS = [a for a in sys.argv[1:] if a == "--write"]

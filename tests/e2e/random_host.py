@@ -52,6 +52,16 @@ class _Machine:
         name = "ttyACM" + self.counted("ttyACM")
         self.add(f"{device}/{port}:1.0/tty/{name}", f"{place}:1.0", subsystem="tty", number="166:*")
 
+    def usb_modem(self, port, place):
+        device = self.usb(port, place, "1e0e:9001")
+        for number in range(self.choose.randint(1, 4)):
+            interface, name = f"{device}/{port}:1.{number}", "ttyUSB" + self.counted("ttyUSB")
+            self.add(interface, interface=f"{number:02x}", driver="option")
+            self.add(f"{interface}/{name}", subsystem="usb-serial", driver="option1")
+            self.add(f"{interface}/{name}/tty/{name}", f"{place}:1.{number}", subsystem="tty", number="188:*")
+        self.add(f"{device}/{port}:1.4", interface="04", driver="qmi_wwan")
+        self.add(f"{device}/{port}:1.4/usbmisc/cdc-wdm{self.counted('cdc-wdm')}", subsystem="usbmisc", number="180:*")
+
     def usb_camera(self, port, place):
         device = self.usb(port, place, "046d:0825")
         self.add(f"{device}/{port}:1.0", interface="00", driver="uvcvideo")
@@ -96,7 +106,7 @@ class _Machine:
         serial = self.choose.choice(SERIALS + (f"S{self.choose.randrange(10**6)}", ) * 4)
         above = self.ports[port.rpartition(".")[0] or port.partition("-")[0]]
         self.ports[port] = f"{above}/{port}"
-        at = f"{int(port.partition('-')[0]):03}/{self.counted('at')}"
+        at = f"{port.partition('-')[0]}/{self.counted('at')}"
         return self.add(self.ports[port], place, usb=f"{numbers} {serial}" if serial else numbers, at=at)
 
     # Devices of PCI, at an address.
@@ -169,24 +179,36 @@ class _Machine:
             self.add(f"{soc}.serial/{number:x}000000.serial:0/{number:x}000000.serial:0.0/tty/"
                      f"ttyS{self.counted('ttyS')}", subsystem="tty", number="4:*", attributes={"type": "4"})
 
+    def fill(self, free, place, kinds):
+        """Puts devices into free ports of a bus."""
+        while free:
+            port = free.pop()
+            at = place + port.partition("-")[2]
+            if self.choose.random() < 0.25 and port.count(".") < 2:
+                self.usb(port, at, "05e3:0610")
+                free += [f"{port}.{number}" for number in range(1, self.choose.randint(2, 5))]
+            elif self.choose.random() < 0.5:
+                # Several of one kind, which have to be distinguished.
+                getattr(self, self.choose.choice(kinds[:1] * 3 + kinds))(port, at)
+
     def build(self):
         kinds = [name for name in dir(self) if name.startswith("usb_")]
         self.ports = {}
-        for bus in range(1, self.choose.randint(2, 3)):
-            address = f"0000:00:{0x13 + bus:02x}.0"
-            controller = self.add(f"pci0000:00/{address}", f"pci-{address}", pci="8086:a36d", driver="xhci_hcd")
-            self.ports[str(bus)] = f"{controller}/usb{bus}"
-            self.add(self.ports[str(bus)], usb=f"1d6b:0002 {address}", at=f"{bus:03}/{self.counted('at')}")
-            free = [f"{bus}-{port}" for port in range(1, 7)]
-            while free:
-                port = free.pop()
-                place = f"pci-{address}-usb-0:{port.partition('-')[2]}"
-                if self.choose.random() < 0.25 and port.count(".") < 2:
-                    self.usb(port, place, "05e3:0610")
-                    free += [f"{port}.{number}" for number in range(1, self.choose.randint(2, 5))]
-                elif self.choose.random() < 0.7:
-                    # Several of one kind, which have to be distinguished.
-                    getattr(self, self.choose.choice(kinds[:1] * 3 + kinds))(port, place)
+        for controller in range(self.choose.randint(1, 3)):
+            address = f"0000:00:{0x14 + controller:02x}.0"
+            if self.choose.random() < 0.7:
+                place = f"pci-{address}"
+                above = self.add(f"pci0000:00/{address}", place, pci="8086:a36d", driver="xhci_hcd")
+            else:
+                name = f"xhci-hcd.{self.counted('auto')}.auto"
+                place = f"platform-{name}"
+                self.add(f"platform/fc{controller}00000.usb", subsystem="platform", driver="dwc3")
+                above = self.add(f"platform/fc{controller}00000.usb/{name}", subsystem="platform", driver="xhci-hcd")
+            for product in ("0002", "0003"):  # USB 2, and USB 3 with the same numbers of ports
+                bus = self.counted("bus")
+                self.ports[bus] = f"{above}/usb{bus}"
+                self.add(self.ports[bus], usb=f"1d6b:{product} {address}", at=f"{bus}/{self.counted('at')}")
+                self.fill([f"{bus}-{port}" for port in range(1, 7)], f"{place}-usb-0:", kinds)
         for slot in range(self.choose.randint(0, 6)):
             kind = self.choose.choice(list(CARDS))
             for function in range(self.choose.choice((1, 1, 2))):
@@ -208,19 +230,21 @@ def text(seed, boot):
     for path, device in machine.devices.items():
         if device.get("number", "").endswith("*"):
             device["number"] = device["number"].replace("*", str(next(minors)))
-        toml.append(f"{json.dumps(path)} = {_inline(device)}")
+        toml.append(f"{json.dumps(path)} = {inline(device)}")
     numbers, counts = {}, {}
-    found = re.findall(r"<([a-zA-Z0-9]+) (\d+)>", "\n".join(toml))
+    found = re.findall(r"<([a-zA-Z0-9-]+) (\d+)>", "\n".join(toml))
     unique = sorted(set(found))
     order.shuffle(unique)
     for counter, seen in unique:
         first = 128 if counter == "renderD" else order.randrange(1, 3)
         counts[counter] = counts.get(counter, first - 1) + 1
         numbers[seen] = f"{counts[counter]:03}" if counter == "at" else str(counts[counter])
-    return re.sub(r"<[a-zA-Z0-9]+ (\d+)>", lambda name: numbers[name[1]], "\n".join(toml)) + "\n"
+    counted = re.sub(r"<[a-zA-Z0-9-]+ (\d+)>", lambda name: numbers[name[1]], "\n".join(toml)) + "\n"
+    return re.sub(r'"at" = "(\d+)/', lambda at: f'"at" = "{int(at[1]):03}/', counted)
 
 
-def _inline(value):
+def inline(value):
+    """A value as TOML in one line."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_inline(one)}" for key, one in value.items()) + " }"
+        return "{ " + ", ".join(f"{json.dumps(key)} = {inline(one)}" for key, one in value.items()) + " }"
     return json.dumps(value)

@@ -12,12 +12,14 @@ import pathlib
 import re
 import shutil
 import stat
+import subprocess
 import tomllib
+import unittest
 
 import golden
 import host_tree
 import random_host
-from support import SOURCE, run
+from support import PATCHBAY, SOURCE, environment, run, skip_unless_programs
 
 HERE = SOURCE / "tests/e2e"
 MACHINES = sorted((HERE / "suggest").glob("*.toml"))
@@ -26,6 +28,15 @@ NOTHING = "this host has no device that containers use\n"
 IS_SHARED = "Nothing that stays"
 MOST_ENTRIES = 100  # of a file
 RANDOM_HOSTS = range(8)  # their seeds
+# A pod with the host's /dev, /sys and /run/udev, a ConfigMap, and processes and interfaces of its own.
+POD = ["unshare", "-m", "-n", "-p", "-f", "--mount-proc", "sh", "-ec", """
+mount --bind "$1/sys" /sys
+mount --bind "$1/run" /run
+mount -t tmpfs etc /etc
+if [ "$2" ]; then mkdir /etc/patchbay; mount --bind "$2" /etc/patchbay; fi
+mount --bind "$1/dev" /dev
+"$PATCHBAY" suggest
+""", "sh"]
 
 # Names with numbers that the kernel gives in the order in which it finds devices.
 COUNTED = re.compile(r"\b(tty(?:USB|ACM)|video|v4l-subdev|media|event|mouse|js|input|hidraw|renderD|"
@@ -36,7 +47,7 @@ COUNTED = re.compile(r"\b(tty(?:USB|ACM)|video|v4l-subdev|media|event|mouse|js|i
 def without_comments(toml):
     """The tables of a file, in any order."""
     text = re.sub(r"(?m)^ *#.*\n", "", uncommented(toml))
-    return sorted(re.split(r"\n\n", text))
+    return sorted(table.strip("\n") for table in re.split(r"\n\n", text))
 
 
 def uncommented(toml):
@@ -254,6 +265,53 @@ class Suggest(golden.OnAnotherHost):
             self.assertIn("name a device node", ran.stderr)
             self.assertNotIn("\x1b", ran.stderr)
 
+    def test_entries_are_valid_in_both_apis_also_behind_many_buses(self):
+        file = self.dir / "nested.toml"
+        above, devices = "platform/soc@0/30800000.bus/30a20000.i2c", {}
+        for number in range(1, 9):  # multiplexers behind each other
+            above += f"/i2c-{number}"
+            devices[above] = {"subsystem": "i2c"}
+            devices[f"{above}/i2c-dev/i2c-{number}"] = {"subsystem": "i2c-dev", "number": f"89:{number}"}
+        devices["platform/soc@0/30800000.bus/30820000.spi/spi_master/spi1"] = {"subsystem": "spi_master"}
+        for select in range(2):
+            above = f"platform/soc@0/30800000.bus/30820000.spi/spi_master/spi1/spi1.{select}"
+            devices[above] = {"subsystem": "spi"}
+            devices[f"{above}/spidev/spidev1.{select}"] = {"subsystem": "spidev", "number": f"153:{select}"}
+        usb = "pci0000:00/0000:00:14.0/usb1"
+        devices |= {"pci0000:00/0000:00:14.0": {"pci": "8086:a36d"}, usb: {"usb": "1d6b:0002", "at": "001/001"}}
+        for number, (serial, vendor) in enumerate((("S1T2" * 25, "0403"), ("", "10c4"))):
+            port = usb
+            for hub in range(1, 7):  # the most that USB has
+                port += f"/1-{number + 1}{'.1' * (hub - 1)}"
+                devices[port] = {"usb": "05e3:0610" if hub < 6 else f"{vendor}:6010 {serial}".strip(),
+                                 "at": f"001/0{number + 1}{hub}"}
+            for interface in range(2):
+                name = f"ttyUSB{number * 2 + interface}"
+                devices[f"{port}/{port.rpartition('/')[2]}:1.{interface}"] = {"interface": f"0{interface}"}
+                devices[f"{port}/{port.rpartition('/')[2]}:1.{interface}/{name}/tty/{name}"] = {
+                    "subsystem": "tty", "number": f"188:{number * 2 + interface}"}
+        file.write_text("[sys]\n" + "".join(f'"{path}" = {random_host.inline(device)}\n'
+                                            for path, device in devices.items()))
+        for host in (file, *MACHINES):
+            root, _ = self.host(host)
+            entries = self.suggest(root)
+            entries = entries if IS_SHARED in entries else uncommented(entries)
+            listed = []
+            for api in ("device-plugin", "dra"):
+                with self.subTest(host=host.name, api=api):
+                    found = [d for devices in self.found(f'[daemon]\napi = "{api}"\n\n{entries}', root).values()
+                             for d in devices]
+                    listed.append([(d["id"], d["paths"]) for d in found])
+                    for device in found:
+                        self.assertLessEqual(len(device["id"]), 63)
+                        if api == "dra":
+                            self.assertRegex(device["slice_name"], r"\A(?=.{1,63}\Z)[a-z0-9]([a-z0-9-]*[a-z0-9])?\Z")
+                            self.assertLessEqual(max(len(str(v)) for v in device["attributes"].values()), 64)
+            self.assertEqual(*listed)
+            if host == file:
+                self.assertEqual(len(listed[0]), 8 + 2 + 4, entries)
+            shutil.rmtree(root)
+
     def test_served_devices_are_left_out_or_comments(self):
         root, _ = self.host(HERE / "suggest/workstation.toml")
         config = self.config(re.sub(r"example\.com", "lab.example.com", uncommented(self.suggest(root))))
@@ -269,6 +327,40 @@ class Suggest(golden.OnAnotherHost):
         broken = run("suggest", *options)
         self.assertEqual((broken.returncode, broken.stdout), (1, ""))
         self.assertIn("error[", broken.stderr)
+
+    def suggest_in_pod(self, root, config=""):
+        return subprocess.run([*POD, str(root), str(config)], capture_output=True, text=True, timeout=60,
+                              stdin=subprocess.DEVNULL, env=environment(PATCHBAY=PATCHBAY))
+
+    def test_pod_leaves_out_what_its_configuration_has_and_no_interface_is_offered(self):
+        skip_unless_programs("unshare")
+        tried = subprocess.run([*POD[:POD.index("sh")], "mount", "-t", "tmpfs", "etc", "/etc"], capture_output=True,
+                               text=True)
+        if tried.returncode:
+            raise unittest.SkipTest(f"a pod cannot be imitated: {tried.stderr.strip()}")
+        root, _ = self.host(HERE / "suggest/serial-gateway.toml")
+        without = self.suggest_in_pod(root)
+        self.assertEqual((without.returncode, without.stderr.count("error")), (0, 0), without.stderr)
+        # The routes of the pod are not those of the host, whose interfaces are not in its namespace.
+        self.assertNotIn("nic", str(sorted(self.found(without.stdout, root))))
+        self.assertIn("enp2s0", without.stdout)
+        uarts, serials = (re.search(rf'(?ms)^\[\[resource\]\]\nname = "example.com/{kind}".*?(?=^# |^\[\[|\Z)',
+                                    uncommented(without.stdout))[0] for kind in ("uart", "serial"))
+        config_map = self.dir / "config-map"
+        (config_map / "..2026").mkdir(parents=True)
+        (config_map / "..data").symlink_to("..2026")
+        for name, text in (("a.toml", uarts), ("b.toml", "[[resource]]\nname = 1\n")):
+            (config_map / "..2026" / name).write_text(text)
+            (config_map / name).symlink_to(f"..data/{name}")
+        broken = self.suggest_in_pod(root, config_map)
+        self.assertEqual((broken.returncode, broken.stdout), (0, without.stdout))
+        self.assertIn("/etc/patchbay/b.toml", broken.stderr)
+        (config_map / "..2026/b.toml").write_text("")
+        rest = self.suggest_in_pod(root, config_map)
+        self.assertEqual((rest.returncode, rest.stderr), (0, without.stderr))
+        self.assertIn("# already served by example.com/uart: 6 devices\n", rest.stdout)
+        self.assertNotIn('name = "example.com/uart"', rest.stdout)
+        self.assertIn(serials, uncommented(rest.stdout))
 
     def test_values_of_the_chart_contain_the_file(self):
         root, _ = self.host(HERE / "suggest/robot.toml")

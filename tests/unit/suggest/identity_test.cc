@@ -35,9 +35,10 @@ TEST_F(IdentityTest, MatchesByPortWithoutUsableSerialNumber) {
     Tty(Usb("1-1", "10c4:ea60", serial), 0);
     EXPECT_THAT(Suggested(), AllOf(HasSubstr(std::string("because ") + why), HasSubstr(R"(
   usb = "10c4:ea60"
-  usb_port = "1-1"
+  usb_port = "*-1"
+  pci_address = "0000:00:14.0"
   udev = { subsystem = "tty" }
-  id = "{usb_port}"
+  id = "{pci_address}-usb-1"
 )")));
     sysfs_.Remove(kXhci + "/usb1/1-1");
   }
@@ -47,7 +48,7 @@ TEST_F(IdentityTest, MatchesEqualSerialNumbersByPort) {
   Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
   Tty(Usb("1-2", "0403:6001", "A9007YHT"), 1);
   EXPECT_THAT(Suggested(), AllOf(HasSubstr("another device has its serial number"),
-                                 HasSubstr(R"(usb_port = "1-1")"), HasSubstr(R"(usb_port = "1-2")"),
+                                 HasSubstr(R"(usb_port = "*-1")"), HasSubstr(R"(usb_port = "*-2")"),
                                  Not(HasSubstr("  serial ="))));
 }
 
@@ -55,6 +56,61 @@ TEST_F(IdentityTest, SerialNumbersThatDifferInSpacesAtTheEndAreEqual) {
   Tty(Usb("1-1", "0403:6001", "A9007YHT"), 0);
   Tty(Usb("1-2", "0403:6001", "A9007YHT  "), 1);
   EXPECT_THAT(Suggested(), Not(HasSubstr("  serial =")));
+}
+
+TEST_F(IdentityTest, PortsOfBusesOfOneControllerAreDistinguishedWithoutTheNumbersOfTheBuses) {
+  const auto plug = [&](const std::string& bus, const std::string& product, const std::string& id) {
+    const std::string usb = kXhci + "/usb" + bus, device = usb + "/" + bus + "-1";
+    sysfs_.Device(usb, {.subsystem = "usb",
+                        .devtype = "usb_device",
+                        .attributes = {{"idVendor", "1d6b"}, {"idProduct", product}}});
+    sysfs_.Device(device,
+                  {.subsystem = "usb",
+                   .devtype = "usb_device",
+                   .attributes = {{"idVendor", id.substr(0, 4)}, {"idProduct", id.substr(5)}}});
+    sysfs_.Device(device + "/" + bus + "-1:1.0", {.subsystem = "usb", .devtype = "usb_interface"});
+    Tty(device + "/" + bus + "-1:1.0", bus[0] - '0');
+  };
+  for (const std::string second : {"10c4:ea60", "1a86:7523"}) {
+    std::string suggested[2];
+    for (const int boot : {0, 1}) {
+      sysfs_.Remove(kXhci);
+      sysfs_.Device(kXhci, {.subsystem = "pci", .driver = "xhci_hcd"});
+      plug(boot == 0 ? "1" : "4", "0002", "10c4:ea60");
+      plug(boot == 0 ? "2" : "3", "0003", second);
+      suggested[boot] = WithoutComments(Suggested());
+    }
+    // The devices are in the order of their names.
+    const auto end = suggested[1].find("\n\n", suggested[1].find("match"));
+    suggested[1].insert(suggested[1].find("\n\n") + 1, suggested[1].substr(end + 1));
+    suggested[1].resize(suggested[0].size());
+    EXPECT_THAT(suggested[0],
+                AllOf(HasSubstr("-usb-1-0002\""), HasSubstr("-usb-1-0003\""),
+                      HasSubstr(second == "10c4:ea60" ? "idProduct = \"0003\"" : "usb = \"1a86")));
+    EXPECT_EQ(suggested[0], suggested[1]) << second;
+  }
+}
+
+TEST_F(IdentityTest, PortsOfAControllerOfTheBoardAreMatchedByItsPlace) {
+  std::string suggested[2];
+  for (const std::string number : {"0", "3"}) {
+    const std::string board = "/sys/devices/platform/fc000000.usb";
+    const std::string usb = board + "/xhci-hcd." + number + ".auto/usb" + number + "1";
+    sysfs_.Device(board, {.subsystem = "platform", .driver = "dwc3"});
+    sysfs_.Device(board + "/xhci-hcd." + number + ".auto", {.subsystem = "platform"});
+    sysfs_.Device(usb, {.subsystem = "usb", .devtype = "usb_device"});
+    const std::string device = usb + "/" + number + "1-2";
+    sysfs_.Device(device, {.subsystem = "usb",
+                           .devtype = "usb_device",
+                           .attributes = {{"idVendor", "10c4"}, {"idProduct", "ea60"}}});
+    Tty(device, 0);
+    suggested[number == "3"] = WithoutComments(Suggested());
+    sysfs_.Remove(board);
+  }
+  EXPECT_THAT(suggested[0],
+              AllOf(HasSubstr(R"(/fc000000.usb/xhci-hcd.{[0-9],)"), HasSubstr(R"(}.auto/usb*")"),
+                    HasSubstr(R"(usb_port = "*-2")"), HasSubstr(R"(id = "fc000000.usb-usb-2")")));
+  EXPECT_EQ(suggested[0], suggested[1]);
 }
 
 TEST_F(IdentityTest, DistinguishesPortsOfOneAdapterByInterface) {
@@ -190,6 +246,7 @@ TEST_F(IdentityTest, PatternOfABusDoesNotMatchABusThatComesBehindIt) {
 
 TEST_F(IdentityTest, VirtualDevicesAreMatchedByTheNameThatTheyHave) {
   tree_.File("/proc/1/net/route", "");
+  tree_.File("/proc/1/net/dev", "br-lan0: 0\nvcan0: 0\n");
   for (const std::string name : {"br-lan0", "vcan0"}) {
     sysfs_.Device("/sys/devices/virtual/net/" + name, {.subsystem = "net",
                                                        .ifindex = std::to_string(name.size()),
@@ -219,7 +276,8 @@ TEST_F(IdentityTest, RequestedDeviceIsMatchedByTypeIfNoOtherOneHasIt) {
   # Or by its USB port: keep it plugged in there.
   # [[resource.match]]
   # usb = "0403:6001"
-  # usb_port = "1-1"
+  # usb_port = "*-1"
+  # pci_address = "0000:00:14.0"
 )"));
 }
 

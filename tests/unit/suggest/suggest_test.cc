@@ -21,6 +21,11 @@ class SuggestionsTest : public test::SuggestTest {
         "/proc/1/net/route",
         "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n" +
             interface + "\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n");
+    std::string interfaces = "Inter-|   Receive\n face |bytes    packets\n";
+    for (const char number : std::string_view("0123456789")) {
+      interfaces.append("  eth").append(1, number).append(": 0 0 0 0 0 0 0 0\n");
+    }
+    tree_.File("/proc/1/net/dev", interfaces + "   br0:7 0 0 0 0 0 0 0\n");
   }
 
   void Nic(const std::string& address, const std::string& name, int index) {
@@ -216,6 +221,45 @@ TEST_F(SuggestionsTest, NicThatTheHostUsesIsAComment) {
   }
 }
 
+TEST_F(SuggestionsTest, RdmaDeviceOfAnInterfaceThatTheHostUsesIsAComment) {
+  Routes("eth0");
+  for (const std::string number : {"0", "1"}) {
+    Nic("0000:00:0" + number + ".0", "eth" + number, number == "0" ? 2 : 3);
+    for (const std::string kind : {"infiniband_verbs/uverbs", "infiniband_mad/umad"}) {
+      sysfs_.Device("/sys/devices/pci0000:00/0000:00:0" + number + ".0/" + kind + number,
+                    {.subsystem = kind.substr(0, kind.find('/')),
+                     .number = "231:" + std::to_string(++devices_)});
+    }
+  }
+  EXPECT_THAT(Suggested({"uverbs0"}),
+              HasSubstr("because eth0 is a part of it, and the default route of the host uses it"));
+  for (const std::string kind : {"uverbs", "umad"}) {
+    EXPECT_EQ(WithoutComments(Suggested({kind + "0"})), "\n") << kind;
+    EXPECT_NE(WithoutComments(Suggested({kind + "1"})), "\n") << kind;
+  }
+}
+
+TEST_F(SuggestionsTest, PhysicalFunctionWithVirtualFunctionsIsAComment) {
+  Routes("eth9");
+  for (const std::string number : {"0", "1"}) {
+    const std::string path = "/sys/devices/pci0000:00/0000:00:0" + number + ".0";
+    Nic("0000:00:0" + number + ".0", "eth" + number, number == "0" ? 2 : 3);
+    tree_.File(path + "/sriov_numvfs", number == "0" ? "4\n" : "0\n");
+    sysfs_.Device(path + "/infiniband_verbs/uverbs" + number,
+                  {.subsystem = "infiniband_verbs", .number = "231:" + number});
+    const std::string bound = "/sys/devices/pci0000:00/0000:00:1" + number + ".0";
+    sysfs_.Device(bound, {.subsystem = "pci",
+                          .driver = "vfio-pci",
+                          .attributes = {{"sriov_numvfs", number == "0" ? "1" : "0"}}});
+  }
+  for (const std::string kind : {"eth", "uverbs", "0000:00:1"}) {
+    const std::string end = kind.ends_with("1") ? ".0" : "";
+    EXPECT_THAT(Suggested({kind + "0" + end}), HasSubstr("virtual functions"));
+    EXPECT_EQ(WithoutComments(Suggested({kind + "0" + end})), "\n") << kind;
+    EXPECT_NE(WithoutComments(Suggested({kind + "1" + end})), "\n") << kind;
+  }
+}
+
 TEST_F(SuggestionsTest, InterfacesHaveANoteOfWhatPodsNeed) {
   Nic("0000:00:03.0", "eth0", 2);
   EXPECT_THAT(Suggested({"eth0"}), HasSubstr("hostNetwork: true"));
@@ -226,6 +270,11 @@ TEST_F(SuggestionsTest, InterfacesHaveANoteOfWhatPodsNeed) {
 TEST_F(SuggestionsTest, NicIsACommentIfRoutesAreNotVisible) {
   Nic("0000:00:03.0", "eth0", 2);
   EXPECT_EQ(WithoutComments(Suggested()), "\n");
+  EXPECT_THAT(Suggested(), HasSubstr("its routes are not visible"));
+  Routes("eth9");
+  EXPECT_NE(WithoutComments(Suggested()), "\n");
+  // PID 1 of a pod has other interfaces.
+  tree_.File("/proc/1/net/dev", "Inter-|\n face |\n  eth9: 0 0\n");
   EXPECT_THAT(Suggested(), HasSubstr("its routes are not visible"));
 }
 
@@ -361,6 +410,33 @@ TEST_F(SuggestionsTest, OpticalDrivesAreMatchedByTheirOwnSerialNumber) {
               AllOf(HasSubstr("HL-DT-ST_0"), HasSubstr("HL-DT-ST_1"), Not(HasSubstr("8086:7ae2"))));
   EXPECT_THAT(Suggested({"sr0"}), AllOf(HasSubstr("optical drive: DVDRAM (/dev/sr0)"),
                                         HasSubstr("ID_SERIAL = \"HL-DT-ST_0\"")));
+}
+
+TEST_F(SuggestionsTest, PortsOfAModemAreOneDevice) {
+  const auto add = [&](const std::string& port, const std::string& driver, int number) {
+    const std::string interface = Usb(port, "1e0e:9001", "");
+    const std::string name = "/ttyUSB" + std::to_string(number);
+    sysfs_.Device(interface + name, {.subsystem = "usb-serial", .driver = driver});
+    Tty(interface, number);
+    return kXhci + "/usb1/" + port + "/" + port;
+  };
+  const std::string modem = add("1-1", "option1", 0);
+  sysfs_.Device(modem + ":1.1", {.subsystem = "usb", .driver = "cdc_acm"});
+  sysfs_.Device(modem + ":1.1/tty/ttyACM0", {.subsystem = "tty", .number = "166:0"});
+  sysfs_.Device(modem + ":1.2", {.subsystem = "usb", .driver = "cdc_mbim"});
+  sysfs_.Device(modem + ":1.2/usbmisc/cdc-wdm0", {.subsystem = "usbmisc", .number = "180:0"});
+  add("1-2", "qcserial", 1);
+  add("1-3", "cp210x", 2);
+  const std::string suggested = Suggested();
+  EXPECT_THAT(suggested, AllOf(HasSubstr("modem (/dev/ttyUSB0, /dev/cdc-wdm0, /dev/ttyACM0)"),
+                               HasSubstr("modem (/dev/ttyUSB1)"),
+                               HasSubstr("serial adapter (/dev/ttyUSB2)"), HasSubstr(R"(
+  usb = "1e0e:9001"
+  usb_port = "*-1"
+  pci_address = "0000:00:14.0"
+  udev = { subsystem = "{tty,usbmisc,wwan}" }
+)")));
+  EXPECT_EQ(suggested.find("/serial\""), suggested.rfind("/serial\""));
 }
 
 TEST_F(SuggestionsTest, MakerIsNotRepeated) {
