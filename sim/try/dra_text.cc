@@ -98,6 +98,7 @@ std::string DevicesText(std::span<const ResourceSlice> slices) {
 std::string RenderCdiDevices(const CdiSpec& file, std::span<const std::string> cdi_devices) {
   ContainerResponse response;
   std::vector<std::uint32_t> groups;
+  std::string hooks;
   for (const std::string& name : cdi_devices) {
     const auto own = std::ranges::find(file.devices, name, [&](const CdiDevice& device) {
       return QualifiedCdiName(file.kind, device.name);
@@ -109,10 +110,15 @@ std::string RenderCdiDevices(const CdiSpec& file, std::span<const std::string> c
     AddEdits(own->edits, response);
     const auto& more = own->edits.additional_gids;
     groups.insert(groups.end(), more.begin(), more.end());
+    for (const CdiHook& hook : own->edits.hooks) {
+      std::string line;
+      for (const std::string& word : hook.args) line += " " + word;
+      hooks += Format("  {:<11}{}\n", "hook", Printable(line));
+    }
   }
   std::string text = RenderResponse(response);
   for (const std::uint32_t group : groups) text += Format("  {:<11} {}\n", "group", group);
-  return text;
+  return text + hooks;
 }
 
 }  // namespace patchbay

@@ -66,9 +66,21 @@ Json AllocatedJson(const Allocated& allocated) {
                        {"permissions", d.permissions}});
   }
   for (const auto& name : response.cdi_devices) cdi.push_back({{"name", name}});
-  Json json = {{"envs", Json::object()},        {"mounts", std::move(mounts)},
-               {"devices", std::move(devices)}, {"annotations", Json::object()},
-               {"cdi_devices", std::move(cdi)}, {"hooks", std::move(hooks)}};
+  Json interfaces = Json::array();
+  for (const auto& [move, hook] : response.networks) {
+    interfaces.push_back({{"bus_device", move.interface.bus_device},
+                          {"name", move.name.empty() ? Json() : Json(move.name)},
+                          {"up", move.up},
+                          {"mtu", move.mtu == 0 ? Json() : Json(move.mtu)},
+                          {"addresses", move.addresses}});
+  }
+  Json json = {{"envs", Json::object()},
+               {"mounts", std::move(mounts)},
+               {"devices", std::move(devices)},
+               {"annotations", Json::object()},
+               {"cdi_devices", std::move(cdi)},
+               {"hooks", std::move(hooks)},
+               {"interfaces", std::move(interfaces)}};
   for (const auto& [key, value] : response.envs) json["envs"][key] = value;
   for (const auto& [key, value] : response.annotations) json["annotations"][key] = value;
   return json;

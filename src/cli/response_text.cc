@@ -2,6 +2,7 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/path.h"
 
 namespace patchbay {
 
@@ -24,6 +25,13 @@ std::string RenderResponse(const ContainerResponse& response) {
   for (const auto& [key, value] : response.envs) line("env", key + "=" + value);
   for (const auto& [key, value] : response.annotations) line("annotation", key + "=" + value);
   for (const auto& name : response.cdi_devices) line("cdi", name);
+  for (const auto& [move, hook] : response.networks) {
+    std::string text(BaseName(move.interface.bus_device));
+    if (!move.name.empty()) text += " as " + move.name;
+    if (move.mtu != 0) text += Format(", MTU {}", move.mtu);
+    for (const std::string& address : move.addresses) text += ", " + address;
+    line("interface", text);
+  }
   return out.empty() ? "  (nothing: no device nodes, mounts, env or annotations)\n" : out;
 }
 

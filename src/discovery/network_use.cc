@@ -54,6 +54,14 @@ NetworkUse::NetworkUse(const HostRoot& host) : host_(host) {
     const auto start = std::min(line.find_first_not_of(' '), line.size());
     with_known_routes_.insert(line.substr(start, line.find(':') - start));
   }
+  std::erase_if(with_known_routes_,
+                [](const std::string& name) { return name.find('|') != name.npos; });
+  std::set<std::string, std::less<>> names;
+  const auto entries = host.List("/sys/class/net", [](const std::string&) { return true; });
+  if (entries) {
+    for (const HostEntry& entry : *entries) names.insert(entry.name);
+  }
+  are_of_host_ = names == with_known_routes_;
 }
 
 std::string_view NetworkUse::RiskOf(const SysfsDevice& interface) const {
@@ -83,8 +91,8 @@ std::string_view NetworkUse::WhyItStays(const SysfsDevice& interface) const {
     return "it belongs to a bridge, bond or VLAN of the host; remove it there first";
   }
   const auto routed = has_default_.find(interface.name);
-  if (routed == has_default_.end() || !routed->second) return "";
-  return "the default route of the host uses it";
+  const bool has_default = routed != has_default_.end() && routed->second;
+  return has_default && are_of_host_ ? "the default route of the host uses it" : "";
 }
 
 bool NetworkUse::HasEntry(const SysfsDevice& interface, bool (*is_it)(const std::string&)) const {

@@ -28,6 +28,7 @@ class NetworkUse {
   HostRoot host_;
   /// In a pod, the interfaces in /sys are those of the host, and PID 1 has others.
   std::set<std::string, std::less<>> with_known_routes_;
+  bool are_of_host_ = false;  ///< those in /sys are the same ones
   /// The interfaces with routes, and whether a default route is one of them.
   std::map<std::string, bool, std::less<>> has_default_;
 };

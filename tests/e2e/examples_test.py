@@ -124,7 +124,7 @@ class Examples(support.TestCase):
             ran = on_its_node("allocate", resource["name"], "-o", "json", example=example)
             self.assertEqual(ran.returncode, 0, ran.stderr)
             self.assertEqual(set(json.loads(ran.stdout)),
-                             {"envs", "mounts", "devices", "annotations", "cdi_devices", "hooks"})
+                             {"envs", "mounts", "devices", "annotations", "cdi_devices", "hooks", "interfaces"})
 
     @each_example
     def test_try_once_succeeds(self, example):

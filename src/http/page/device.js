@@ -49,6 +49,7 @@ function showDetails(row) {
     const list = [];
     const add = (name, value) => list.push(make("dt", {}, name), make("dd", {}, value));
     for (const path of device.paths) add("path", path);
+    if (device.in_pod !== undefined) add("interface", device.in_pod ? "in a pod" : "on the node");
     if (device.reason) add("reason", device.reason);
     const probe = device.last_probe;
     if (probe) {

@@ -182,6 +182,10 @@ TEST_F(MovableInterfaceTest, RejectsTheInterfaceOfTheDefaultRouteWhereRoutesAreV
   tree_.File("/proc/1/net/route",
              "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
              "eth1 00000000 0101A8C0 0003 0 0 0 00000000 0 0 0\n");
+  const std::string header = "Inter-|   Receive\n face |bytes\n";
+  tree_.File("/proc/1/net/dev", header + "    lo: 0\n  eth1: 0\n");
+  EXPECT_THAT(Ids(Find()), ElementsAre("0000:03:00.0")) << "PID 1 has the interfaces of a pod";
+  tree_.File("/proc/1/net/dev", header + "  eth1: 0\n");
   const Discovery found = Find();
   ASSERT_THAT(found.rejected, SizeIs(1));
   EXPECT_EQ(found.rejected[0].detail, "the default route of the host uses it");
