@@ -113,6 +113,17 @@ TEST_F(IdentityTest, PortsOfAControllerOfTheBoardAreMatchedByItsPlace) {
   EXPECT_EQ(suggested[0], suggested[1]);
 }
 
+TEST_F(IdentityTest, PortOfAnUnknownControllerIsMatchedWithTheNumberOfItsBus) {
+  sysfs_.Remove(kXhci);
+  const std::string device = kXhci + "/usb1/1-1";
+  sysfs_.Device(device, {.subsystem = "usb",
+                         .devtype = "usb_device",
+                         .attributes = {{"idVendor", "10c4"}, {"idProduct", "ea60"}}});
+  Tty(device, 0);
+  EXPECT_THAT(Suggested(), AllOf(HasSubstr("the number of its bus"),
+                                 HasSubstr(R"(usb_port = "1-1")"), Not(HasSubstr("pci_address"))));
+}
+
 TEST_F(IdentityTest, DistinguishesPortsOfOneAdapterByInterface) {
   const std::string first = Usb("1-1", "0403:6010", "FT123");
   const std::string second = kXhci + "/usb1/1-1/1-1:1.1";
