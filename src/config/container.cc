@@ -329,8 +329,9 @@ void ContainerCompiler::NetDevice() {
       matches_, [](const MatchSpec* match) { return !FindsInterfaces(*match); });
   if (scope_->complete && finds_others) {
     refuse(section.place(), "a match of this resource finds other devices than network interfaces",
-           "find the interfaces with udev = {subsystem = \"net\"}, and other devices in a resource "
-           "of their own");
+           "find the interfaces with udev = {subsystem = \"net\"}, and without usb and pci, which "
+           "find "
+           "whole cards: driver, attributes and pci_address are conditions");
   }
   if (spec_.replicas > 1) {
     refuse(resource_.PlaceOf("replicas"), "an interface can be in one pod only",
