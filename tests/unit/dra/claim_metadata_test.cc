@@ -80,6 +80,28 @@ TEST_F(ClaimMetadataTest, NamesTheSubrequestAndTheClaimOfThePodInItsContentAndIt
             "patchbay.dev-metadata.json");
 }
 
+TEST_F(ClaimMetadataTest, HasTheInterfaceAsTheContainerGetsIt) {
+  Device device{"a", {}, {{"INTERFACE", "eth1"}}, {}};
+  device.interface = NetInterface{.bus_device = "/sys/devices/x", .address = "02:00:00:00:00:01"};
+  Serve(test::kThings, spec_, {{std::make_shared<const Device>(device)}});
+  ContainerResponse response;
+  response.networks.push_back({});
+  NetMove& move = response.networks[0].move;
+  move.interface = *device.interface;
+  const auto network = [&] {
+    const auto files =
+        MetadataOf(Plan({Planned("r", "a")}), "patchbay.dev", resources_, std::vector{response});
+    return json::parse(files.at(0).text)["requests"][0]["devices"][0].value("networkData", json());
+  };
+  EXPECT_EQ(network(), (json{{"interfaceName", "eth1"}, {"hardwareAddress", "02:00:00:00:00:01"}}));
+  move.name = "lan0";
+  move.addresses = {"192.0.2.7/24"};
+  move.interface.address.clear();
+  EXPECT_EQ(network(), (json{{"interfaceName", "lan0"}, {"ips", {"192.0.2.7/24"}}}));
+  response.networks.clear();
+  EXPECT_EQ(network(), json());
+}
+
 TEST_F(ClaimMetadataTest, HasNoFileForARequestThatCannotBePartOfAPath) {
   EXPECT_THAT(FilesOf(Plan({Planned("../r", "a"), Planned("", "b")})), IsEmpty());
 }

@@ -67,6 +67,20 @@ TEST(ClaimSpec, KeepsDeviceNodesMountsAndEnv) {
   EXPECT_THAT(edits.additional_gids, IsEmpty());
 }
 
+TEST(ClaimSpec, HasTheHookOfEachInterface) {
+  ContainerResponse response;
+  for (const char* id : {"0000:03:00.0", "0000:03:00.1"}) {
+    NetMove move;
+    move.interface.bus_device = Format("/sys/devices/{}", id);
+    const CdiHook hook = HookOf(move, {"/net/patchbay-net", "/net/results", {}});
+    response.networks.push_back({move, hook});
+  }
+  const CdiSpec file = SpecOf(PlanOf({PlannedFor("r", {Planned("a"), Planned("b")})}), {response});
+  ASSERT_THAT(file.devices, SizeIs(1));
+  EXPECT_THAT(file.devices[0].edits.hooks,
+              ElementsAre(response.networks[0].hook, response.networks[1].hook));
+}
+
 TEST(ClaimSpec, NamesFileAndDevicesByUid) {
   EXPECT_EQ(ClaimFileName(kDriverOfEdits, kClaimUid),
             Format("patchbay.dev-claim_{}.json", kClaimUid));
