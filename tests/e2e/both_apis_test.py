@@ -32,7 +32,9 @@ class BothApis(containers.TestCase):
 
     def test_give_a_container_the_same(self):
         self.skip_unless_containers_run()
-        for count, example in enumerate(EXAMPLES):
+        # Interfaces cannot move from a host that is made up; e2e.net_device has both APIs.
+        examples = [e for e in EXAMPLES if "net_device" not in e.read_text()]
+        for count, example in enumerate(examples):
             with self.subTest(example=example.name):
                 # The directory is short because paths of sockets are.
                 self.compare_apis(example, self.dir / f"k{count}")

@@ -136,6 +136,8 @@ class Manifests(support.TestCase):
                 self.assertGreaterEqual(pod["terminationGracePeriodSeconds"], 5)
                 self.assertEqual(container["args"], ["run", "--wait-for-config"])
                 fields = {"NODE_NAME": "spec.nodeName", **({"POD_UID": "metadata.uid"} if uses_dra(name) else {})}
+                if name in ("components/net-devices", "all components"):
+                    fields["NODE_IPS"] = "status.hostIP"
                 self.assertCountEqual(container["env"], [
                     {"name": variable, "valueFrom": {"fieldRef": {"fieldPath": path}}}
                     for variable, path in fields.items()])

@@ -30,6 +30,7 @@ UNSEEN = [
     ("wrong-combination", "pod_resources = ''", "the key is in [daemon], and a resource needs it"),
     ("wrong-combination", r"device_node\]\]|grant_group|count = 3\n+\[resource.health", "only the matches determine "
                                                                                    "whether devices have nodes"),
+    ("wrong-combination", "net_device", "only the matches and variables determine whether interfaces can move"),
     ("out-of-range", "= '[0-9]", "a duration is a string, which has no bounds"),
     ("wrong-type", "2020-01-01", "taplo passes a date to the schema as a string"),
 ]

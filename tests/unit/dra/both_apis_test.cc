@@ -66,6 +66,9 @@ Device MakeUpDevice(const ResourceSpec& spec, std::size_t match, int number) {
   for (const std::string& name : VariablesToSupply(spec, match)) {
     device.values.emplace_back(name, std::to_string(value++));
   }
+  if (spec.net_device) {
+    device.interface = NetInterface{.bus_device = Format("/sys/devices/made-up/{}", device.id)};
+  }
   return device;
 }
 
@@ -126,6 +129,12 @@ ordered_json ExpectedEdits(const ContainerResponse& response, const AllocationCo
     edits["mounts"].push_back({{"hostPath", mount.host_path},
                                {"containerPath", mount.container_path},
                                {"options", {"rbind", mount.read_only ? "ro" : "rw"}}});
+  }
+  for (const auto& [move, hook] : response.networks) {
+    edits["hooks"].push_back({{"hookName", "createRuntime"},
+                              {"path", hook.path},
+                              {"args", hook.args},
+                              {"timeout", hook.timeout_s}});
   }
   if (edits.empty()) edits["env"].push_back("PATCHBAY_CLAIM=uid-1");
   return edits;
@@ -195,7 +204,9 @@ void ExpectSameContainer(const std::shared_ptr<const Snapshot>& snapshot,
   EXPECT_EQ(file.at("devices").at(0).at("containerEdits").dump(), expected.dump());
 
   std::vector<std::string> cdi_devices = response->cdi_devices;
-  if (response->envs.size() + response->devices.size() + response->mounts.size() > 0) {
+  if (response->envs.size() + response->devices.size() + response->mounts.size() +
+          response->networks.size() >
+      0) {
     cdi_devices.insert(cdi_devices.begin(),
                        "patchbay.dev/claim=" + file_spec->file.devices.at(0).name);
   }

@@ -83,7 +83,7 @@ TEST_F(ClaimMetadataTest, NamesTheSubrequestAndTheClaimOfThePodInItsContentAndIt
 TEST_F(ClaimMetadataTest, HasTheInterfaceAsTheContainerGetsIt) {
   Device device{"a", {}, {{"INTERFACE", "eth1"}}, {}};
   device.interface = NetInterface{.bus_device = "/sys/devices/x", .address = "02:00:00:00:00:01"};
-  Serve(test::kThings, spec_, {{std::make_shared<const Device>(device)}});
+  Serve(test::kThings, spec_, {{std::make_shared<const Device>(device), Health::kHealthy, ""}});
   ContainerResponse response;
   response.networks.push_back({});
   NetMove& move = response.networks[0].move;
