@@ -80,14 +80,21 @@ bool IsOfHost(NetResult result) {
   }
 }
 
+/// Returns whether the container was refused before anything was looked at, so that the interface
+/// can be in the pod since an earlier start.
+bool IsOfContainer(NetResult result) {
+  return result == NetResult::kNoContainer || result == NetResult::kNoPermission ||
+         result == NetResult::kHostNetwork;
+}
+
 /// Reads the status file of an interface, "RESULT ERRNO NAMESPACE CONTAINER"; see net/main.cc.
 void AddResult(std::string_view text, bool is_recent, KnownInterface& known) {
   const std::string_view word = text.substr(0, text.find(' '));
   const auto code = ParseNumber<int>(word);
   const auto result = static_cast<NetResult>(code.value_or(0));
-  known.is_moved = word == "moving" ||
-                   (code && (result == NetResult::kDone || result == NetResult::kAway ||
-                             result == NetResult::kLocked || result == NetResult::kNotReturned));
+  known.is_moved =
+      word == "moving" || (code && (result == NetResult::kDone || result == NetResult::kAway ||
+                                    result == NetResult::kNotReturned || IsOfContainer(result)));
   if (!code || result == NetResult::kDone || !is_recent) return;
   known.failure = TextOf(result);
   known.host_needs_it = IsOfHost(result);
@@ -127,6 +134,8 @@ std::vector<KnownInterface> NetDirectory::Read(std::chrono::system_clock::time_p
     auto record = text ? ParseRecord(*text) : std::nullopt;
     if (!record || InterfaceFileName(record->interface) + std::string(kRecordEnd) != name) continue;
     KnownInterface& one = known.emplace_back(KnownInterface{*std::move(record)});
+    // Only root can read them: what is away is then not called a mistake.
+    one.is_moved = !results;
     if (!results) continue;
     const auto result = results->files.find(InterfaceFileName(one.record.interface));
     if (result == results->files.end()) continue;
@@ -143,11 +152,16 @@ Status NetDirectory::Update(const std::vector<KnownInterface>& known,
   const auto keep_first = [&](Status status) {
     if (first) first = std::move(status);
   };
-  for (const InterfaceRecord& record : found) {
+  for (InterfaceRecord record : found) {
     const KnownInterface* before = FindKnown(known, record.interface);
-    if (before != nullptr && before->record == record) continue;
+    if (before != nullptr) {
+      // Those that only other resources compare.
+      record.attributes.insert(before->record.attributes.begin(), before->record.attributes.end());
+      if (before->record == record) continue;
+    }
     const std::string name = InterfaceFileName(record.interface) + std::string(kRecordEnd);
-    keep_first(records_.WriteText(name, RecordText(record), true));
+    // Not durable: without power, no container has an interface.
+    keep_first(records_.WriteText(name, RecordText(record), false));
   }
   for (const KnownInterface& one : known) {
     const std::string directory = one.record.interface.bus_device + "/net";

@@ -92,7 +92,8 @@ TEST_F(NetDirectoryTest, ReadsTheResultOfTheLastMove) {
   tree_.Dir("/sys/devices/0000:03:00.0/net");
   ASSERT_TRUE(Update({card_}));
   EXPECT_FALSE(Read()[0].is_moved);
-  for (const char* moved : {"0 0 4026531840 abc\n", "moving 0 4026531840 abc\n", "16 0 1 c\n"}) {
+  for (const char* moved :
+       {"0 0 4026531840 abc\n", "moving 0 4026531840 abc\n", "16 0 1 c\n", "12 0 0 abc\n"}) {
     EXPECT_TRUE(After(moved).is_moved) << moved;
   }
   EXPECT_EQ(After("0 0 4026531840 abc\n").failure, "");
@@ -108,6 +109,30 @@ TEST_F(NetDirectoryTest, ReadsTheResultOfTheLastMove) {
     EXPECT_FALSE(After(damaged).is_moved) << damaged;
     EXPECT_FALSE(After(damaged).host_needs_it) << damaged;
   }
+}
+
+TEST_F(NetDirectoryTest, CallsNothingAMistakeThatItCannotRead) {
+  tree_.Dir("net");
+  ASSERT_TRUE(Update({card_}));
+  tree_.File("net/results", "only root can read the results");
+  EXPECT_TRUE(Read().at(0).is_moved);
+}
+
+TEST_F(NetDirectoryTest, KeepsTheAttributesThatAnotherResourceCompares) {
+  tree_.Dir("net");
+  tree_.Dir("/sys/devices/0000:03:00.0/net");
+  card_.name = "eth1";
+  InterfaceRecord other = card_;
+  card_.attributes["rack"] = "7";
+  other.attributes["shelf"] = "3";
+  ASSERT_TRUE(Update({card_}));
+  ASSERT_TRUE(Update({other}));
+  const InterfaceRecord both = Read().at(0).record;
+  EXPECT_EQ(both.attributes.at("rack"), "7");
+  EXPECT_EQ(both.attributes.at("shelf"), "3");
+  card_.attributes["rack"] = "8";
+  ASSERT_TRUE(Update({card_}));
+  EXPECT_EQ(Read().at(0).record.attributes.at("rack"), "8");
 }
 
 TEST_F(NetDirectoryTest, LeavesOutDamagedRecords) {
