@@ -193,11 +193,20 @@ void ResourceController::NoteHeld(const std::set<std::string>& devices) {
   moved_check_ = deps_.plugin.loop.After(kMoveLimit, [this] { Scan(); });
 }
 
+/// An interface that has moved returns at the end of its pod, before the device is released.
+void ResourceController::NoteMoved(const DeviceList& devices) {
+  for (const Device& device : devices) {
+    const auto held = held_since_.find(device.id);
+    const bool is_away = device.interface && device.interface->is_away;
+    if (is_away && held != held_since_.end()) held->second.reset();
+  }
+}
+
 /// Returns the devices whose interfaces should be in pods by now.
 std::set<std::string> ResourceController::HeldLong() const {
   std::set<std::string> held;
   for (const auto& [device, since] : held_since_) {
-    if (deps_.plugin.loop.Now() - since >= kMoveLimit) held.insert(held.end(), device);
+    if (since && deps_.plugin.loop.Now() - *since >= kMoveLimit) held.insert(held.end(), device);
   }
   return held;
 }

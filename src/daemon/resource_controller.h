@@ -150,6 +150,7 @@ class ResourceController final : private DraService::Resource {
   void OnProgramsEnded();
   void SetUsage(PodUsage usage);
   void NoteHeld(const std::set<std::string>& devices);
+  void NoteMoved(const DeviceList& devices);
   std::set<std::string> HeldLong() const;
   void SetProber();
   void SetReleaseHooks();
@@ -182,8 +183,8 @@ class ResourceController final : private DraService::Resource {
   std::optional<DeviceHolders> units_;     ///< as last reported by the kubelet
   std::size_t claimed_ = 0;                ///< devices that claims hold
   std::shared_ptr<const PodUsage> usage_;  ///< null before the first report
-  /// Since when pods have devices whose interfaces move into them.
-  std::map<std::string, Loop::Time> held_since_;
+  /// Since when pods have devices whose interfaces have not moved yet; nothing for those that have.
+  std::map<std::string, std::optional<Loop::Time>> held_since_;
   Subscription moved_check_;
   std::optional<std::uint64_t> kubelet_;
   ScanScheduler scans_;

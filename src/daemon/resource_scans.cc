@@ -13,11 +13,12 @@ namespace {
 
 /// Scans for interfaces that move into containers, and makes available what that needs: without it
 /// the devices are unhealthy, because a container runtime reports only that something is missing.
-Discovery DiscoverInterfaces(const ResourceSpec& spec, ScanRequest request,
-                             const NetDirectory& networks, const AllocationHost& allocation) {
+Discovery ScanInterfaces(const ResourceSpec& spec, ScanRequest request,
+                         const NetDirectory& networks, const AllocationHost& allocation) {
   Status prepared = networks.Install();
-  request.interfaces = networks.Read(std::chrono::system_clock::now());
-  Discovery discovery = Discover(spec, allocation.host, request);
+  Discovery discovery = DiscoverInterfaces(spec, allocation.host, request, [&] {
+    return networks.Read(std::chrono::system_clock::now());
+  });
   if (prepared) {
     prepared = networks.Update(request.interfaces, discovery.interfaces, allocation.host);
   }
@@ -74,9 +75,8 @@ void ResourceController::StartScan() {
       [scan, spec = wanted.spec, host = deps_.host, allocation = deps_.plugin.allocation, request,
        networks = deps_.networks, adder] {
         const auto start = std::chrono::steady_clock::now();
-        Discovery found = spec->net_device
-                              ? DiscoverInterfaces(*spec, request, networks, allocation)
-                              : Discover(*spec, host, request);
+        Discovery found = spec->net_device ? ScanInterfaces(*spec, request, networks, allocation)
+                                           : Discover(*spec, host, request);
         Outcome outcome{scan, spec, std::move(found), {}, {}, {}};
         outcome.groups = ProvideGroups(*spec, outcome.discovery.devices, AllocationOn(allocation));
         outcome.explanation = Summarize(*spec, outcome.discovery.reports);
@@ -132,6 +132,7 @@ void ResourceController::OnScanned(Outcome outcome) {
   LogGroups(outcome.groups);
   const bool complete = outcome.discovery.complete;
   owned_ = outcome.discovery.owned;
+  NoteMoved(outcome.discovery.devices);
   const bool moved = outcome.directories != directories_;
   directories_ = std::move(outcome.directories);
   LogDroppedEarly(inventory_.MergeScan(std::move(outcome.discovery), deps_.plugin.loop.Now()));

@@ -224,6 +224,19 @@ void AddNumaNode(Device& device, NumaNodes& numa) {
   }
 }
 
+/// Returns whether the scan does not find an interface of a healthy device, or finds it unhealthy.
+/// Both lists are ordered by ID.
+bool HasLostInterface(const Snapshot* before, const Discovery& found) {
+  if (before == nullptr) return false;
+  auto at = found.devices.begin();
+  return std::ranges::any_of(before->devices, [&](const ListedDevice& listed) {
+    const std::string& id = listed.device->id;
+    while (at != found.devices.end() && IdLess(at->id, id)) ++at;
+    const bool is_lost = at == found.devices.end() || at->id != id || found.unusable.contains(id);
+    return is_lost && listed.health == Health::kHealthy && listed.device->interface;
+  });
+}
+
 /// Sets why the interface of a pod is still on the host, and adds the reasons of pods to the notes.
 void NoteInterfacesThatStay(std::vector<Candidate>& found, const ScanRequest& request,
                             Discovery& discovery) {
@@ -300,6 +313,15 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   discovery.is_cut = scan.is_over_budget();
   discovery.reports = std::move(scan.report().reports());
   return discovery;
+}
+
+Discovery DiscoverInterfaces(const ResourceSpec& spec, const HostRoot& host, ScanRequest& request,
+                             const std::function<std::vector<KnownInterface>()>& read) {
+  request.interfaces = read();
+  Discovery found = Discover(spec, host, request);
+  if (!HasLostInterface(request.before.get(), found)) return found;
+  request.interfaces = read();
+  return Discover(spec, host, request);
 }
 
 }  // namespace patchbay

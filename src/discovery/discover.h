@@ -42,4 +42,11 @@ inline Discovery Discover(const ResourceSpec& spec, const HostRoot& host,
   return Discover(spec, host, ScanRequest{.node_name = node_name});
 }
 
+/// The same for a resource with net_device; `read` returns what is known of the interfaces, which
+/// is left in the request. An interface can move while the scan looks for it, and is then found
+/// neither on the host nor away: if a healthy device of `before` is not healthy any more,
+/// everything is read again, once.
+Discovery DiscoverInterfaces(const ResourceSpec& spec, const HostRoot& host, ScanRequest& request,
+                             const std::function<std::vector<KnownInterface>()>& read);
+
 }  // namespace patchbay

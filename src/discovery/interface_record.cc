@@ -1,6 +1,7 @@
 #include "discovery/interface_record.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format.h"
 #include "base/number.h"
@@ -14,6 +15,8 @@ namespace {
 constexpr std::string_view kLasting[] = {
     "address",      "addr_assign_type", "dev_id",         "dev_port",
     "phys_port_id", "phys_port_name",   "phys_switch_id", "type"};
+/// Every interface has it. It is read last.
+constexpr std::string_view kLast = "type";
 
 /// Returns a number of an attribute, which is hexadecimal after "0x"; 0 if the driver does not set
 /// it.
@@ -61,7 +64,8 @@ const KnownInterface* FindKnown(const std::vector<KnownInterface>& interfaces,
   return found == interfaces.end() ? nullptr : &*found;
 }
 
-InterfaceRecord RecordOf(const SysfsDevice& device, const MatchSpec& match, const Sysfs& sysfs) {
+std::optional<InterfaceRecord> RecordOf(const SysfsDevice& device, const MatchSpec& match,
+                                        const Sysfs& sysfs) {
   InterfaceRecord record{.interface = InterfaceAt(device.path, sysfs),
                          .name = device.name,
                          .properties = device.properties};
@@ -70,7 +74,6 @@ InterfaceRecord RecordOf(const SysfsDevice& device, const MatchSpec& match, cons
       record.attributes.emplace(name, *std::move(value));
     }
   };
-  for (const std::string_view name : kLasting) add(std::string(name));
   const auto add_compared = [&](const UdevPattern* udev) {
     if (udev == nullptr) return;
     for (const auto& [name, patterns] : udev->attributes) add(name);
@@ -79,7 +82,8 @@ InterfaceRecord RecordOf(const SysfsDevice& device, const MatchSpec& match, cons
   for (const HardwarePatterns* patterns : {&match.conditions, &match.negated}) {
     add_compared(patterns->udev ? &*patterns->udev : nullptr);
   }
-  return record;
+  for (const std::string_view name : kLasting) add(std::string(name));
+  return record.attributes.contains(kLast) ? std::optional(std::move(record)) : std::nullopt;
 }
 
 }  // namespace patchbay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,7 +51,8 @@ const KnownInterface* FindKnown(const std::vector<KnownInterface>& interfaces,
                                 const NetInterface& interface);
 
 /// Returns the record of an interface on the host, with the attributes that identify it and those
-/// that the match compares. May block.
-InterfaceRecord RecordOf(const SysfsDevice& device, const MatchSpec& match, const Sysfs& sysfs);
+/// that the match compares; nothing if it moved away meanwhile. May block.
+std::optional<InterfaceRecord> RecordOf(const SysfsDevice& device, const MatchSpec& match,
+                                        const Sysfs& sysfs);
 
 }  // namespace patchbay

@@ -9,7 +9,9 @@ std::optional<NetInterface> MovableInterface(const SysfsDevice& device, ScanCont
       scan.Reject(device.path, RejectReason::kNotMovable, std::string(why));
       return std::nullopt;
     }
-    scan.interfaces().push_back(RecordOf(device, scan.match(), scan.sysfs()));
+    auto record = RecordOf(device, scan.match(), scan.sysfs());
+    if (!record) return std::nullopt;
+    scan.interfaces().push_back(*std::move(record));
   }
   NetInterface interface = InterfaceAt(device.path, scan.sysfs());
   interface.is_away = device.is_away;

@@ -61,10 +61,14 @@ std::string WhyNodeIsMissing(const SysfsDevice& device) {
 Sysfs::Sysfs(HostRoot host, OnUnreadable on_unreadable, std::vector<InterfaceRecord> interfaces)
     : host_(std::move(host)),
       on_unreadable_(std::move(on_unreadable)),
-      interfaces_(std::move(interfaces)),
       properties_(host_),
       character_(host_.Resolve("/sys/dev/char")),
-      block_(host_.Resolve("/sys/dev/block")) {}
+      block_(host_.Resolve("/sys/dev/block")) {
+  for (InterfaceRecord& record : interfaces) {
+    std::string path = record.away_path();
+    interfaces_.emplace(std::move(path), std::move(record));
+  }
+}
 
 void Sysfs::ReportError(const std::string& place, const Error& error) const {
   if (on_unreadable_ && error.kind != ErrorKind::kNotFound) on_unreadable_(place, error);
@@ -118,27 +122,26 @@ SysfsPaths Sysfs::Devices(const std::function<bool(std::string_view subsystem)>&
 }
 
 /// The kernel keeps the directory "net" of a bus device for interfaces in other namespaces, and
-/// shows only those of the host in it.
+/// shows only those of the host in it. One that returned since /sys/class/net was read is added,
+/// too.
 void Sysfs::AddAway(SysfsPaths& found) const {
-  std::vector<std::string> away;
-  for (const InterfaceRecord& record : interfaces_) {
+  for (const auto& [away, record] : interfaces_) {
     const std::string directory = record.interface.bus_device + "/net";
     const auto here = host_.List(directory, [](const std::string&) { return true; });
     if (!here) continue;
-    const bool is_here = std::ranges::any_of(*here, [&](const HostEntry& entry) {
+    const auto same = std::ranges::find_if(*here, [&](const HostEntry& entry) {
       const NetInterface other = InterfaceAt(Format("{}/{}", directory, entry.name), *this);
       return IsSameInterface(other, record.interface);
     });
-    if (!is_here) away.push_back(record.away_path());
+    found.paths.push_back(same == here->end() ? away : Format("{}/{}", directory, same->name));
   }
-  found.paths.insert(found.paths.end(), away.begin(), away.end());
 }
 
 /// Returns the record of an interface that is away by its syspath, or null.
 const InterfaceRecord* Sysfs::AwayAt(const std::string& syspath) const {
   if (!BaseName(syspath).starts_with(kAwayName)) return nullptr;
-  const auto record = std::ranges::find(interfaces_, syspath, &InterfaceRecord::away_path);
-  return record == interfaces_.end() ? nullptr : &*record;
+  const auto record = interfaces_.find(syspath);
+  return record == interfaces_.end() ? nullptr : &record->second;
 }
 
 Result<SysfsDevice> Sysfs::Read(const std::string& syspath) const {

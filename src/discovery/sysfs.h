@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -104,7 +105,7 @@ class Sysfs {
 
   HostRoot host_;
   OnUnreadable on_unreadable_;
-  std::vector<InterfaceRecord> interfaces_;
+  std::map<std::string, InterfaceRecord> interfaces_;  ///< by InterfaceRecord::away_path
   UdevProperties properties_;
   Result<HostNode> character_;  ///< /sys/dev/char
   Result<HostNode> block_;      ///< /sys/dev/block

@@ -32,6 +32,8 @@ bool IsOutOfSight(const ResourceSpec& spec, const Device& device,
   });
 }
 
+bool IsAway(const Device& device) { return device.interface && device.interface->is_away; }
+
 /// Returns why a device was not found; its nodes may still exist.
 std::string VanishedReason(const Device& device,
                            const std::map<std::string_view, std::string_view>& rejected) {
@@ -205,8 +207,8 @@ std::vector<ProbeScheduler::Presence> Inventory::Known() const {
   known.reserve(tracked_.size());
   for (const Tracked& tracked : tracked_) {
     // A probe of an interface would look for it on the host.
-    const bool is_away = tracked.device->interface && tracked.device->interface->is_away;
-    known.push_back({tracked.device, !tracked.is_missing() && !tracked.never_found() && !is_away});
+    known.push_back({tracked.device,
+                     !tracked.is_missing() && !tracked.never_found() && !IsAway(*tracked.device)});
   }
   return known;
 }
@@ -220,7 +222,8 @@ ListedDevice Inventory::Listed(const Tracked& tracked, const HealthLookup& healt
     return {tracked.device, Health::kUnhealthy,   problem->reason,
             rank,           tracked.is_missing(), tracked.never_found()};
   }
-  if (!health_of) return {tracked.device, Health::kHealthy, ""};
+  // A probe that failed while the interface moved would never run again.
+  if (!health_of || IsAway(*tracked.device)) return {tracked.device, Health::kHealthy, ""};
   ProbeScheduler::DeviceHealth health = health_of(tracked.device->id);
   return {tracked.device, health.health, std::move(health.reason),
           health.health == Health::kHealthy ? 0 : kUnhealthyRank};

@@ -130,7 +130,8 @@ TEST_F(AllocateTest, PrintsJsonWithTheFieldNamesOfTheApi) {
       "name": "example.com/seat=2"
     }
   ],
-  "hooks": []
+  "hooks": [],
+  "interfaces": []
 }
 )");
 }

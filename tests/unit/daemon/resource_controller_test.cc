@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "rpc/socket_file.h"
 #include "support/fake_loop.h"
+#include "support/fake_sysfs.h"
 #include "support/observed_resource.h"
 #include "support/pool_hold.h"
 #include "support/rpc_server.h"
@@ -37,9 +38,10 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
         HostRoot(tree_.path()),
         watch_.get(),
         probes_,
-        ResourcePlugin::Dependencies{loop_, servers_, test::StartRpc(), log_,
-                                     AllocationHost{HostRoot(), "node-1"}, tree_.path("kubelet"),
-                                     "00000000", servers_made_, kubelet_identity_},
+        ResourcePlugin::Dependencies{
+            loop_, servers_, test::StartRpc(), log_,
+            AllocationHost{HostRoot(tree_.path()), "node-1", tree_.path("cdi")},
+            tree_.path("kubelet"), "00000000", servers_made_, kubelet_identity_},
         {},
         nullptr,
         std::make_shared<ScanBudget>(),
@@ -196,6 +198,62 @@ TEST_F(SlowResourceTest, ScansAgainASecondAfterASlowScan) {
   EXPECT_FALSE(controller_->MayDependOn("/anything"));
   loop_.Advance(std::chrono::seconds(1));
   EXPECT_TRUE(controller_->MayDependOn("/anything")) << "it does not scan";
+}
+
+/// Network interfaces that move into pods.
+class NetResourceTest : public ResourceControllerTest {
+ protected:
+  NetResourceTest() : ResourceControllerTest(Interfaces()) {
+    sysfs_.Device("/sys/devices/platform/fec0", {.subsystem = "platform"});
+    tree_.Dir("/sys/devices/platform/fec0/net");
+    Return();
+  }
+
+  static ResourceSpec Interfaces() {
+    MatchSpec match;
+    match.source = UdevPattern{{NamePattern::Compile("net").value()}, {}, {}, {}};
+    ResourceSpec spec = test::Resource({match});
+    spec.net_device.emplace();
+    return spec;
+  }
+  void Return() { sysfs_.Device(kInterface, {.subsystem = "net", .attributes = {{"type", "1"}}}); }
+  void Scan() {
+    controller_->Scan();
+    Settle();
+  }
+
+  static inline const std::string kInterface = "/sys/devices/platform/fec0/net/eth1";
+  test::FakeSysfs sysfs_{tree_};
+};
+
+TEST_F(NetResourceTest, IsUnhealthyIfItStaysOnTheHostAndNotWhenItReturns) {
+  const DeviceHolders held{{"fec0", {{"default", "pod", "main"}}}};
+  Scan();
+  EXPECT_THAT(Listed(), ElementsAre("fec0"));
+  controller_->OnHolders({held});
+  loop_.Advance(minutes(1));
+  Scan();
+  EXPECT_THAT(Listed(), ElementsAre("fec0"));
+  loop_.Advance(minutes(1));
+  Settle();
+  EXPECT_THAT(Listed(), ElementsAre("fec0!"));
+
+  const NetDirectory directory(tree_.path("net"));
+  const auto known = directory.Read(std::chrono::system_clock::now());
+  ASSERT_EQ(known.size(), 1U);
+  tree_.File("net/results/" + InterfaceFileName(known[0].record.interface), "0 0 1 c\n");
+  sysfs_.Remove(kInterface);
+  Scan();
+  EXPECT_THAT(Listed(), ElementsAre("fec0"));
+  loop_.Advance(minutes(10));
+  Return();
+  Scan();
+  EXPECT_THAT(Listed(), ElementsAre("fec0")) << "its pod has ended, and has not released it yet";
+  controller_->OnHolders({});
+  controller_->OnHolders({held});
+  loop_.Advance(minutes(3));
+  Settle();
+  EXPECT_THAT(Listed(), ElementsAre("fec0!"));
 }
 
 TEST_F(ResourceControllerTest, IgnoresScanResultsAfterTheEnd) {

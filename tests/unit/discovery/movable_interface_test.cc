@@ -129,6 +129,38 @@ TEST_F(MovableInterfaceTest, IsGoneWithItsBusDeviceOrDriver) {
   EXPECT_THAT(Ids(Find()), IsEmpty());
 }
 
+TEST_F(MovableInterfaceTest, WhatIsReadWhileItMovesAwayIsNoRecord) {
+  tree_.Remove(kCard + "/net/eth1/type");
+  const Discovery found = Find();
+  EXPECT_THAT(found.interfaces, IsEmpty());
+  EXPECT_THAT(Ids(found), IsEmpty());
+}
+
+TEST_F(MovableInterfaceTest, IsLookedForAgainIfItIsNeitherHereNorAway) {
+  const Discovery before = Find();
+  Snapshot snapshot;
+  snapshot.devices.push_back({before.devices.shared()[0], Health::kHealthy, ""});
+  Remove("eth1");
+  int reads = 0;
+  const auto find = [&](const std::vector<std::vector<KnownInterface>>& known) {
+    reads = 0;
+    return DiscoverInterfaces(spec_, HostRoot(tree_.path()), request_,
+                              [&] { return known.at(reads++); });
+  };
+  const KnownInterface moved{before.interfaces.at(0), true};
+  const KnownInterface lost{before.interfaces.at(0), false};
+  EXPECT_THAT(Ids(find({{}})), IsEmpty()) << "it was not there before";
+  request_.before = std::make_shared<const Snapshot>(snapshot);
+  EXPECT_THAT(Ids(find({{}, {moved}})), ElementsAre("0000:03:00.0"));
+  EXPECT_THAT(find({{lost}, {moved}}).unusable, IsEmpty());
+  EXPECT_THAT(request_.interfaces, SizeIs(1));
+  EXPECT_THAT(Ids(find({{moved}})), ElementsAre("0000:03:00.0")) << "nothing is lost";
+  EXPECT_THAT(Ids(find({{}, {}})), IsEmpty()) << "not more than once";
+  snapshot.devices[0].health = Health::kUnhealthy;
+  request_.before = std::make_shared<const Snapshot>(snapshot);
+  EXPECT_THAT(Ids(find({{}})), IsEmpty());
+}
+
 TEST_F(MovableInterfaceTest, IsUnhealthyIfAnotherProgramMovedIt) {
   Find();
   Remove("eth1");

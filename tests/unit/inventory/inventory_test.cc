@@ -428,6 +428,21 @@ TEST_F(InventoryTest, VanishedDeviceIsUnhealthyDespiteItsProbe) {
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/a no longer exists");
 }
 
+TEST_F(InventoryTest, AnInterfaceThatIsAwayIsHealthyDespiteItsProbe) {
+  Device port{.id = "port", .nodes = {}, .interface = NetInterface{"/sys/devices/card"}};
+  const auto health_of = [](const std::string&) {
+    return ProbeScheduler::DeviceHealth{Health::kUnhealthy, "no carrier"};
+  };
+  inventory_.MergeScan(Found({port}), start_);
+  inventory_.Publish(health_of);
+  EXPECT_THAT(Listed(), ElementsAre("port!"));
+  port.interface->is_away = true;
+  inventory_.MergeScan(Found({port}), start_);
+  inventory_.Publish(health_of);
+  EXPECT_THAT(Listed(), ElementsAre("port"));
+  EXPECT_FALSE(inventory_.Known().at(0).present) << "nothing probes it";
+}
+
 TEST_F(InventoryTest, DeviceIsUnhealthyWhileANodeIsMissing) {
   const auto advance = [&](std::vector<Device> devices, std::vector<Rejection> rejected = {},
                            bool is_missing = true) {
