@@ -52,6 +52,7 @@ NetInterface InterfaceAt(const std::string& syspath, const Sysfs& sysfs) {
 
 std::vector<InterfaceRecord> RecordsOf(const std::vector<KnownInterface>& interfaces) {
   std::vector<InterfaceRecord> records;
+  records.reserve(interfaces.size());
   for (const KnownInterface& known : interfaces) records.push_back(known.record);
   return records;
 }

@@ -125,7 +125,8 @@ SysfsPaths Sysfs::Devices(const std::function<bool(std::string_view subsystem)>&
 /// shows only those of the host in it. One that returned since /sys/class/net was read is added,
 /// too.
 void Sysfs::AddAway(SysfsPaths& found) const {
-  for (const auto& [away, record] : interfaces_) {
+  for (const auto& away : interfaces_) {
+    const InterfaceRecord& record = away.second;
     const std::string directory = record.interface.bus_device + "/net";
     const auto here = host_.List(directory, [](const std::string&) { return true; });
     if (!here) continue;
@@ -133,7 +134,8 @@ void Sysfs::AddAway(SysfsPaths& found) const {
       const NetInterface other = InterfaceAt(Format("{}/{}", directory, entry.name), *this);
       return IsSameInterface(other, record.interface);
     });
-    found.paths.push_back(same == here->end() ? away : Format("{}/{}", directory, same->name));
+    found.paths.push_back(same == here->end() ? away.first
+                                              : Format("{}/{}", directory, same->name));
   }
 }
 

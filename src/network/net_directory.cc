@@ -102,7 +102,7 @@ void AddResult(std::string_view text, bool is_recent, KnownInterface& known) {
 
 }  // namespace
 
-NetDirectory::NetDirectory(std::string path)
+NetDirectory::NetDirectory(const std::string& path)
     : programs_(path, {.mode = 0755, .cure = kCure}),
       records_(path + "/interfaces", {.cure = kCure}),
       results_(path + "/results", {.cure = kCure}) {}

@@ -25,7 +25,7 @@ class NetDirectory {
   /// The maximum number of interfaces of a host.
   static constexpr std::size_t kMaxInterfaces = 4096;
 
-  explicit NetDirectory(std::string path);
+  explicit NetDirectory(const std::string& path);
 
   /// Makes the program available to the container runtime. Fails with kUnavailable if it cannot be
   /// written or would not run there; the message says what to do.
