@@ -80,7 +80,7 @@ bool IsOfHost(NetResult result) {
   }
 }
 
-/// Returns whether the container was refused before anything was looked at, so that the interface
+/// Returns whether the container was refused before anything was read, so that the interface
 /// can be in the pod since an earlier start.
 bool IsOfContainer(NetResult result) {
   return result == NetResult::kNoContainer || result == NetResult::kNoPermission ||
@@ -134,7 +134,7 @@ std::vector<KnownInterface> NetDirectory::Read(std::chrono::system_clock::time_p
     auto record = text ? ParseRecord(*text) : std::nullopt;
     if (!record || InterfaceFileName(record->interface) + std::string(kRecordEnd) != name) continue;
     KnownInterface& one = known.emplace_back(KnownInterface{*std::move(record)});
-    // Only root can read them: what is away is then not called a mistake.
+    // Only root can read them: what is away is then not called an error.
     one.is_moved = !results;
     if (!results) continue;
     const auto result = results->files.find(InterfaceFileName(one.record.interface));
