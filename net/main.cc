@@ -185,13 +185,16 @@ class StatusFile {
 
 // ---- What the host uses -------------------------------------------------------------------------
 
-/// Returns whether the kernel destroys the interface of a device with its namespace. It does so too
-/// with what a driver of WWAN adds for a modem.
-bool IsVirtual([[maybe_unused]] std::string_view device) {
+/// Returns whether the kernel moves the interface of a device back to the host when its namespace
+/// ends. It does not for most of those with a kind (default_device_exit_net in net/core/dev.c):
+/// also hardware can have one, such as IPoIB and WWAN.
+bool Returns(const FoundInterface& interface, [[maybe_unused]] std::string_view device) {
+  const std::string_view kind = interface.kind;
 #ifdef PATCHBAY_NET_MOVES_VIRTUAL
-  return false;
+  return kind == "veth";
 #else
-  return device.starts_with("/devices/virtual") || device.find("/wwan/") != std::string_view::npos;
+  return !device.starts_with("/devices/virtual") &&
+         (kind.empty() || kind == "can" || kind == "dsa");
 #endif
 }
 
@@ -357,9 +360,9 @@ class Move {
     result = host_.Find(arguments_.identity, interface);
     if (result != NetResult::kDone) return result;
     if (interface.index == 0) return NetResult::kAway;
-    if (IsVirtual(arguments_.identity.device)) return NetResult::kVirtual;
     result = host_.UseOf(interface.name);
     if (result != NetResult::kDone) return result;
+    if (!Returns(interface, arguments_.identity.device)) return NetResult::kVirtual;
     if (HasDefaultRoute(host_, interface.index, error_)) return NetResult::kDefaultRoute;
     if (HasNodeAddress(host_, interface.index, arguments_.node_addresses, error_)) {
       return NetResult::kNodeAddress;

@@ -84,6 +84,14 @@ FoundInterface NetNamespace::Named(const char* name) {
     ForEachAttribute<ifinfomsg>(message, [&](int type, const void* data, std::size_t size) {
       if (type == IFLA_IFNAME && size <= sizeof(found.name)) std::memcpy(found.name, data, size);
       if (type == IFLA_MTU && size == sizeof(found.mtu)) std::memcpy(&found.mtu, data, size);
+      if (type == IFLA_LINKINFO) {
+        ForEachAttributeIn(
+            data, static_cast<int>(size), [&](int part, const void* text, std::size_t) {
+              if (part == IFLA_INFO_KIND) {
+                std::snprintf(found.kind, sizeof(found.kind), "%s", static_cast<const char*>(text));
+              }
+            });
+      }
       HardwareAddress address;
       if (size > address.bytes.size()) return;
       std::memcpy(address.bytes.data(), data, size);

@@ -30,6 +30,7 @@ struct FoundInterface {
   char name[IFNAMSIZ] = {};
   unsigned flags = 0, mtu = 0;   ///< IFF_UP
   HardwareAddress address = {};  ///< the permanent one; the current one if there is none
+  char kind[IFNAMSIZ] = {};      ///< of rtnetlink: "veth", "can"; "" for most hardware
 };
 
 /// A network namespace: its interfaces in sysfs, and a socket of rtnetlink in it. The process is in

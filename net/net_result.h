@@ -45,7 +45,8 @@ constexpr std::string_view TextOf(NetResult result) {
     case NetResult::kAmbiguous: return "several interfaces have the same device and port";
     case NetResult::kOtherHardware:
       return "its hardware address has changed: another adapter is in the same place";
-    case NetResult::kVirtual: return "it is virtual, so the kernel would destroy it with the pod";
+    case NetResult::kVirtual:
+      return "the kernel would not return it when the pod ends, because it is virtual, or IPoIB";
     case NetResult::kWireless: return "it is wireless, which moves only with its whole radio";
     case NetResult::kMember:
       return "it belongs to a bridge, bond or VLAN of the node; remove it there first";

@@ -36,15 +36,22 @@ const Body& BodyOf(const nlmsghdr& message) {
   return *reinterpret_cast<const Body*>(reinterpret_cast<const char*>(&message) + NLMSG_HDRLEN);
 }
 
-/// Calls `on_attribute(type, data, size)` for each attribute behind the body of a message.
-template <class Body, class F>
-void ForEachAttribute(const nlmsghdr& message, F on_attribute) {
-  int left = static_cast<int>(message.nlmsg_len) - static_cast<int>(NLMSG_SPACE(sizeof(Body)));
-  const auto* one = reinterpret_cast<const rtattr*>(reinterpret_cast<const char*>(&message) +
-                                                    NLMSG_SPACE(sizeof(Body)));
+/// Calls `on_attribute(type, data, size)` for each attribute in the data of another one.
+template <class F>
+void ForEachAttributeIn(const void* data, int left, F on_attribute) {
+  const auto* one = static_cast<const rtattr*>(data);
   for (; RTA_OK(one, left); one = RTA_NEXT(one, left)) {
     on_attribute(one->rta_type & NLA_TYPE_MASK, RTA_DATA(one), RTA_PAYLOAD(one));
   }
+}
+
+/// Calls `on_attribute(type, data, size)` for each attribute behind the body of a message.
+template <class Body, class F>
+void ForEachAttribute(const nlmsghdr& message, F on_attribute) {
+  const int left =
+      static_cast<int>(message.nlmsg_len) - static_cast<int>(NLMSG_SPACE(sizeof(Body)));
+  ForEachAttributeIn(reinterpret_cast<const char*>(&message) + NLMSG_SPACE(sizeof(Body)), left,
+                     on_attribute);
 }
 
 /// A socket of rtnetlink in the network namespace that the process had at Open. Errors are values

@@ -8,8 +8,8 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view kLoopback = "772\n", kCan = "280\n";  // ARPHRD_LOOPBACK, ARPHRD_CAN
-constexpr std::size_t kMaxNetTable = 8U << 20U;                  // bytes
+constexpr std::string_view kLoopback = "772\n", kCan = "280\n", kInfiniBand = "32\n";  // ARPHRD_…
+constexpr std::size_t kMaxNetTable = 8U << 20U;                                        // bytes
 
 /// The columns of a table of routes, from 0.
 struct RouteTable {
@@ -82,6 +82,10 @@ std::string_view NetworkUse::WhyItStays(const SysfsDevice& interface) const {
   if (interface.path.starts_with("/sys/devices/virtual/")) {
     return "it is virtual, so the kernel would destroy it with the pod; let a CNI plugin, such as "
            "macvlan or one for vxcan, create one for each pod";
+  }
+  if (host_.ReadFile(interface.path + "/type", 16).value_or("") == kInfiniBand) {
+    return "it is IPoIB, which most kernels do not return when the pod ends; use it with "
+           "hostNetwork";
   }
   if (HasEntry(interface,
                [](const std::string& name) { return name == "phy80211" || name == "wireless"; })) {

@@ -341,6 +341,13 @@ class Refusal(NetTest):
     def test_only_the_test_program_moves_virtual_interfaces(self):
         self.assert_refused(IS_VIRTUAL, program=PROGRAM)
 
+    def test_interfaces_that_the_kernel_does_not_return(self):
+        """By its kind, because some of these, such as IPoIB, belong to a device of a bus."""
+        self.host.ip("link", "del", "hw0")
+        if self.host.run("ip", "link", "add", "hw0", "address", ADDRESS, "type", "ifb").returncode:
+            self.skipTest("interfaces of the kind ifb cannot be created here")
+        self.assert_refused(IS_VIRTUAL)
+
     def test_default_routes(self):
         self.host.ip("link", "set", "hw0", "up")
         self.host.ip("link", "set", "peer1", "up")

@@ -250,6 +250,21 @@ class Node(PackageCase):
         self.assertTrue((root / "var/lib/kubelet/plugins/patchbay.dev/dra.sock").is_socket())
         self.ok(self.node.run("test", "-d", "/var/run/cdi"))
 
+    def test_installs_the_program_for_interfaces_with_a_drop_in(self):
+        self.install()
+        root = self.root_of_node.path
+        self.configure('[[resource]]\nname = "example.com/lan"\nmatch = [{udev = {subsystem = "net", driver = "none"}}]\n'
+                       "[[resource.net_device]]\n")
+        drop_in = root / f"etc/systemd/system/{UNIT}.d/net.conf"
+        drop_in.parent.mkdir()
+        drop_in.write_text(documents_test.blocks(PAGE, "ini")[3].text)
+        self.systemctl("daemon-reload")
+        self.systemctl("restart", UNIT)
+        net = root / "var/lib/kubelet/plugins/patchbay.dev/net"
+        self.await_true((net / "results").is_dir, "the directories exist")
+        self.await_true((net / "patchbay-net").is_file, "the program is installed")
+        self.assertEqual((net / "patchbay-net").stat().st_mode & 0o777, 0o755)
+
     def test_documented_commands_succeed(self):
         script = "".join(block.text for block in documents_test.blocks(PAGE, "sh"))
         script = re.sub(r"(?m)^(cmake|cpack) .*\n", "", script)  # how to build it

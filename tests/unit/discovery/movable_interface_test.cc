@@ -203,6 +203,12 @@ TEST_F(MovableInterfaceTest, RejectsWhatNeverMoves) {
     EXPECT_THAT(found.rejected.at(0).detail, HasSubstr(why));
     sysfs_.Remove(device);
   }
+  const std::string hca = "/sys/devices/platform/hca0";
+  sysfs_.Device(hca, {.subsystem = "platform"});
+  Port("ib0", 0, hca);
+  tree_.File(hca + "/net/ib0/type", "32\n");
+  EXPECT_THAT(Rejected(Find().rejected), ElementsAre("not_movable " + hca + "/net/ib0"));
+  sysfs_.Remove(hca);
   Port("veth0", 0, "/sys/devices/virtual");
   const Discovery found = Find();
   ASSERT_THAT(found.rejected, SizeIs(1));
