@@ -96,7 +96,8 @@ TEST_F(DraSharing, ACapacityOfAnExclusiveDeviceNeedsNoFeature) {
   StartCluster(api_sim::ApiProfile::k1_34);
   StartDaemon(Serial("api = \"dra\"", "[resource.capacity]\nmemory = \"16Gi\"\nbad = \"{name}\""));
   ASSERT_TRUE(AwaitPublished({"ttyusb0-8acffaeae38f2be1", "ttyusb1-fd2f95e15e15f216"}));
-  for (const Json& device : Slices().at(0)["spec"]["devices"]) {
+  const Json slice = Slices().at(0);
+  for (const Json& device : slice["spec"]["devices"]) {
     EXPECT_EQ(device["capacity"], Json::parse(R"({"memory": {"value": "16Gi"}})"));
     EXPECT_FALSE(device.contains("allowMultipleAllocations"));
   }
