@@ -15,7 +15,7 @@ namespace patchbay {
 /// The arguments that all hooks of a node have in common.
 struct NetHook {
   std::string program;                           ///< patchbay-net, a path on the host
-  std::string results;                           ///< the directory of its status files, too
+  std::string results;                           ///< its directory of status files, on the host
   std::vector<std::string> node_addresses = {};  ///< an interface with one of them never moves
   bool operator==(const NetHook&) const = default;
 };

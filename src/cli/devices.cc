@@ -149,10 +149,7 @@ std::string WhereToAsk(const Arguments& arguments, const Inspections& inspection
 
 std::string NodesOf(const Device& device) {
   if (device.interface) {
-    const auto name = VariablesOf(device).Find("INTERFACE");
-    const auto* text = name ? std::get_if<std::string_view>(&*name) : nullptr;
-    return Format("{}{}", text == nullptr ? "" : *text,
-                  device.interface->is_away ? " (in a pod)" : "");
+    return Format("{}{}", InterfaceNameOf(device), IsAway(device) ? " (in a pod)" : "");
   }
   std::string paths;
   for (const DeviceNode& node : device.nodes) {

@@ -330,12 +330,23 @@ void ContainerCompiler::NetDevice() {
   if (scope_->complete && finds_others) {
     refuse(section.place(), "a match of this resource finds other devices than network interfaces",
            "find the interfaces with udev = {subsystem = \"net\"}, and without usb and pci, which "
-           "find "
-           "whole cards: driver, attributes and pci_address are conditions");
+           "find whole cards: driver, attributes and pci_address are conditions");
   }
   if (spec_.replicas > 1) {
     refuse(resource_.PlaceOf("replicas"), "an interface can be in one pod only",
            "remove replicas, or net_device");
+  }
+  for (const Section& match : resource_.GetSections("match")) {
+    const Text* id = match.GetText("id");
+    const auto compiled = id ? Template::Compile(id->value) : Template();
+    if (!compiled || std::ranges::find(compiled->fields(), "INTERFACE", &Template::Field::name) ==
+                         compiled->fields().end()) {
+      continue;
+    }
+    reporter_.Report(Code::kRenamedInterface, id->place,
+                     "an interface can return from a pod under another name, and its device would "
+                     "have another ID",
+                     "remove id: by default it is the address of the bus device, which stays");
   }
   NetDeviceSpec& spec = spec_.net_device.emplace();
   section.Read("up", spec.up);
@@ -349,9 +360,8 @@ void ContainerCompiler::NetDevice() {
                     field.name),
              "use {slot} or {id}");
     }
-    const SourceLocation& place = text.place;
     if (IsUniquePerDevice(value) || !CanHoldSeveral()) return;
-    ReportClash(place, "two interfaces of a container would both have this",
+    ReportClash(text.place, "two interfaces of a container would both have this",
                 "add a variable such as {slot}, or set max_per_container = 1");
   };
   if (const Text* text = section.GetText("name")) {

@@ -34,7 +34,7 @@ constexpr CodeInfo kCodes[] = {
     {"container-path-clash", kWarning,
      "two host paths can map to the same container path, or one hides the other"},
     {"renamed-drm-node", kWarning, "graphics libraries look for the node under the kernel's name"},
-    {"renamed-interface", kWarning, "the host has the interface back under its name in the pod"},
+    {"renamed-interface", kWarning, "the host can have the interface back under another name"},
     {"shared-node", kWarning, "two resources claim the same path or device"},
     {"foreign-notation", kWarning, "the text looks like the notation of another program or key"},
     {"slow-hooks", kWarning, "the kubelet waits for a hook, or stops waiting before its timeout"},

@@ -71,6 +71,18 @@ std::optional<CapacityText> CapacityIn(const TomlEntry& entry) {
   return capacity;
 }
 
+/// Returns the valid entries of a table, none for null.
+template <class Entry>
+std::vector<Entry> ValidEntries(const TomlTable* table,
+                                std::optional<Entry> (*parse)(const TomlEntry& entry)) {
+  std::vector<Entry> entries;
+  if (table == nullptr) return entries;
+  for (const TomlEntry& one : table->entries) {
+    if (auto entry = parse(one)) entries.push_back(*std::move(entry));
+  }
+  return entries;
+}
+
 Checked CheckPairs(const KeyInfo& key, const TomlTable& table, Reporter& reporter) {
   Checked checked{true, table.entries.empty()};
   for (const TomlEntry& entry : table.entries) {
@@ -399,23 +411,11 @@ std::vector<TextPair> Section::GetPairs(std::string_view name) const {
 }
 
 std::vector<AttributeText> Section::GetAttributes(std::string_view name) const {
-  std::vector<AttributeText> attributes;
-  if (const auto* table = ValueOf<TomlTable>(name, {ValueType::kAttributeTable})) {
-    for (const TomlEntry& entry : table->entries) {
-      if (auto attribute = AttributeIn(entry)) attributes.push_back(*std::move(attribute));
-    }
-  }
-  return attributes;
+  return ValidEntries(ValueOf<TomlTable>(name, {ValueType::kAttributeTable}), AttributeIn);
 }
 
 std::vector<CapacityText> Section::GetCapacities(std::string_view name) const {
-  std::vector<CapacityText> capacities;
-  if (const auto* table = ValueOf<TomlTable>(name, {ValueType::kCapacityTable})) {
-    for (const TomlEntry& entry : table->entries) {
-      if (auto capacity = CapacityIn(entry)) capacities.push_back(*std::move(capacity));
-    }
-  }
-  return capacities;
+  return ValidEntries(ValueOf<TomlTable>(name, {ValueType::kCapacityTable}), CapacityIn);
 }
 
 const Section* Section::GetSection(std::string_view name) const {

@@ -297,22 +297,22 @@ bool Daemon::IsDraining(const std::string& name) const {
 
 std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Entry entry,
                                                          Cancellation cancellation) {
+  const NetDirectory networks(NetDirectoryFor(spec_.kubelet_dir));
   const ResourceController::Dependencies deps{
       scanner_,
       commands_,
       host_,
       device_dirs_.get(),
       probes_,
-      ResourcePlugin::Dependencies{
-          loop_, servers_, rpc_, log_,
-          AllocationHost{
-              host_, options_.node_name, spec_.cdi_dir,
-              NetDirectory(NetDirectoryFor(spec_.kubelet_dir)).hook(options_.node_addresses)},
-          spec_.kubelet_dir, options_.run, servers_made_, kubelet_identity_, pending_calls_},
+      ResourcePlugin::Dependencies{loop_, servers_, rpc_, log_,
+                                   AllocationHost{host_, options_.node_name, spec_.cdi_dir,
+                                                  networks.HookFor(options_.node_addresses)},
+                                   spec_.kubelet_dir, options_.run, servers_made_,
+                                   kubelet_identity_, pending_calls_},
       pod_resources_,
       dra_.get(),
       scan_budget_,
-      NetDirectory(NetDirectoryFor(spec_.kubelet_dir))};
+      networks};
   auto observer = status_->AddResource(entry.spec->name);
   return std::make_unique<ResourceController>(
       deps, std::move(entry), std::make_shared<const Cancellation>(std::move(cancellation)),

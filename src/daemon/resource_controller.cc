@@ -197,8 +197,7 @@ void ResourceController::NoteHeld(const std::set<std::string>& devices) {
 void ResourceController::NoteMoved(const DeviceList& devices) {
   for (const Device& device : devices) {
     const auto held = held_since_.find(device.id);
-    const bool is_away = device.interface && device.interface->is_away;
-    if (is_away && held != held_since_.end()) held->second.reset();
+    if (IsAway(device) && held != held_since_.end()) held->second.reset();
   }
 }
 

@@ -1,12 +1,41 @@
 #include "discovery/movable_interface.h"
 
+#include <algorithm>
+
+#include "base/path.h"
+
 namespace patchbay {
+namespace {
+
+/// Returns whether another interface of its bus device has the same numbers, such as a representor
+/// of a virtual function.
+bool HasTwin(const SysfsDevice& device, const Sysfs& sysfs) {
+  const std::string directory = DirectoryOf(device.path);
+  const auto others =
+      sysfs.host().List(directory, [&](const std::string& name) { return name != device.name; });
+  if (!others) return false;
+  const NetInterface own = InterfaceAt(device.path, sysfs);
+  return std::ranges::any_of(*others, [&](const HostEntry& other) {
+    const std::string path = directory + "/" + other.name;
+    // Read last: one that moves away meanwhile has no numbers.
+    return IsSameInterface(InterfaceAt(path, sysfs), own) && sysfs.Attribute(path, "type");
+  });
+}
+
+}  // namespace
 
 std::optional<NetInterface> MovableInterface(const SysfsDevice& device, ScanContext& scan,
                                              std::string& unhealthy) {
   if (!device.is_away) {
     if (const std::string_view why = scan.networks().WhyItStays(device); !why.empty()) {
       scan.Reject(device.path, RejectReason::kNotMovable, std::string(why));
+      return std::nullopt;
+    }
+    if (HasTwin(device, scan.sysfs())) {
+      scan.Reject(
+          device.path, RejectReason::kNotMovable,
+          "another interface of its bus device has the same dev_port and dev_id, so the one "
+          "to move is not known; use it with hostNetwork");
       return std::nullopt;
     }
     auto record = RecordOf(device, scan.match(), scan.sysfs());

@@ -1,6 +1,5 @@
 #include "discovery/network_use.h"
 
-#include <algorithm>
 #include <iterator>
 #include <sstream>
 #include <vector>
@@ -51,11 +50,10 @@ NetworkUse::NetworkUse(const HostRoot& host) : host_(host) {
   if (!has_table) return;
   std::istringstream lines(host.ReadFile("/proc/1/net/dev", kMaxNetTable).value_or(""));
   for (std::string line; std::getline(lines, line);) {
-    const auto start = std::min(line.find_first_not_of(' '), line.size());
-    with_known_routes_.insert(line.substr(start, line.find(':') - start));
+    const auto start = line.find_first_not_of(' '), colon = line.find(':');
+    if (colon == std::string::npos) continue;  // a heading
+    with_known_routes_.insert(line.substr(start, colon - start));
   }
-  std::erase_if(with_known_routes_,
-                [](const std::string& name) { return name.find('|') != name.npos; });
   std::set<std::string, std::less<>> names;
   const auto entries = host.List("/sys/class/net", [](const std::string&) { return true; });
   if (entries) {

@@ -22,10 +22,7 @@ ordered_json NetworkJson(const Device& device, const ContainerResponse& response
   if (!device.interface) return {};
   for (const auto& [move, hook] : response.networks) {
     if (!IsSameInterface(move.interface, *device.interface)) continue;
-    std::string name = move.name;
-    for (const auto& [variable, value] : device.values) {
-      if (name.empty() && variable == "INTERFACE") name = value;
-    }
+    const std::string_view name = move.name.empty() ? InterfaceNameOf(device) : move.name;
     ordered_json json = {{"interfaceName", name}};
     if (!move.addresses.empty()) json["ips"] = move.addresses;
     if (!move.interface.address.empty()) json["hardwareAddress"] = move.interface.address;

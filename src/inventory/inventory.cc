@@ -32,8 +32,6 @@ bool IsOutOfSight(const ResourceSpec& spec, const Device& device,
   });
 }
 
-bool IsAway(const Device& device) { return device.interface && device.interface->is_away; }
-
 /// Returns why a device was not found; its nodes may still exist.
 std::string VanishedReason(const Device& device,
                            const std::map<std::string_view, std::string_view>& rejected) {

@@ -48,7 +48,7 @@ Json SnapshotJson::Device(std::size_t index) const {
                {"paths", std::move(paths)},
                {"numa_node", device.numa_node ? Json(*device.numa_node) : Json()},
                {"variables", std::move(variables)}};
-  if (device.interface) json["in_pod"] = device.interface->is_away;
+  if (device.interface) json["in_pod"] = IsAway(device);
   return json;
 }
 

@@ -1,6 +1,9 @@
 #include "model/device.h"
 
+#include <algorithm>
 #include <functional>
+
+#include "base/format.h"
 
 namespace patchbay {
 
@@ -19,14 +22,21 @@ bool IsSameInterface(const NetInterface& a, const NetInterface& b) {
   return a.bus_device == b.bus_device && a.dev_port == b.dev_port && a.dev_id == b.dev_id;
 }
 
+bool IsAway(const Device& device) { return device.interface && device.interface->is_away; }
+
+std::string_view InterfaceNameOf(const Device& device) {
+  const auto name = std::ranges::find(device.values, "INTERFACE", &NamedValues::value_type::first);
+  return name == device.values.end() ? "" : std::string_view(name->second);
+}
+
 std::vector<NodeKey> HostKeysOf(const Device& device) {
   std::vector<NodeKey> keys;
   if (device.nodes.empty() || device.nodes.front().real_path.starts_with("/dev/vfio/")) {
     std::string path;
+    const std::string_view interface = InterfaceNameOf(device);
+    // While it is away, another interface can have its name.
+    if (!interface.empty() && !IsAway(device)) path = Format("/sys/class/net/{}", interface);
     for (const auto& [name, value] : device.values) {
-      // While it is away, another interface can have its name.
-      const bool is_here = !device.interface || !device.interface->is_away;
-      if (name == "INTERFACE" && is_here) path = "/sys/class/net/" + value;
       if (name == "DEVPATH" && path.empty()) path = "/sys" + value;
     }
     keys.push_back({0, path});

@@ -79,6 +79,12 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
+/// Returns whether the device is a network interface that a container has.
+bool IsAway(const Device& device);
+
+/// Returns the name of a network interface on the host; "" for any other device.
+std::string_view InterfaceNameOf(const Device& device);
+
 /// Returns the keys that no other device of the host has: of its nodes, and the path in /sys of a
 /// device without a node, or of a PCI function whose node is that of its IOMMU group:
 /// "/sys/class/net/NAME" for a network interface, and its syspath for any other.

@@ -2,8 +2,6 @@
 
 #include <sys/statvfs.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -28,6 +26,10 @@ constexpr std::string_view kCure =
     "component \"net-devices\"";
 
 using Json = nlohmann::ordered_json;
+
+std::string RecordName(const NetInterface& interface) {
+  return Format("{}{}", InterfaceFileName(interface), kRecordEnd);
+}
 
 std::string RecordText(const InterfaceRecord& record) {
   const NetInterface& interface = record.interface;
@@ -132,7 +134,7 @@ std::vector<KnownInterface> NetDirectory::Read(std::chrono::system_clock::time_p
     if (known.size() == kMaxInterfaces) break;
     const auto text = records_.ReadText(name, kMaxRecord);
     auto record = text ? ParseRecord(*text) : std::nullopt;
-    if (!record || InterfaceFileName(record->interface) + std::string(kRecordEnd) != name) continue;
+    if (!record || RecordName(record->interface) != name) continue;
     KnownInterface& one = known.emplace_back(KnownInterface{*std::move(record)});
     // Only root can read them: what is away is then not called an error.
     one.is_moved = !results;
@@ -159,22 +161,20 @@ Status NetDirectory::Update(const std::vector<KnownInterface>& known,
       record.attributes.insert(before->record.attributes.begin(), before->record.attributes.end());
       if (before->record == record) continue;
     }
-    const std::string name = InterfaceFileName(record.interface) + std::string(kRecordEnd);
     // Not durable: without power, no container has an interface.
-    keep_first(records_.WriteText(name, RecordText(record), false));
+    keep_first(records_.WriteText(RecordName(record.interface), RecordText(record), false));
   }
   for (const KnownInterface& one : known) {
     const std::string directory = one.record.interface.bus_device + "/net";
     const auto entries = host.Resolve(directory);
     if (entries || entries.error().kind != ErrorKind::kNotFound) continue;
-    const std::string name = InterfaceFileName(one.record.interface);
-    keep_first(records_.Remove(name + std::string(kRecordEnd)));
-    keep_first(results_.Remove(name));
+    keep_first(records_.Remove(RecordName(one.record.interface)));
+    keep_first(results_.Remove(InterfaceFileName(one.record.interface)));
   }
   return first;
 }
 
-NetHook NetDirectory::hook(std::vector<std::string> node_addresses) const {
+NetHook NetDirectory::HookFor(std::vector<std::string> node_addresses) const {
   return {programs_.PathOf(kProgram), results_.path(), std::move(node_addresses)};
 }
 

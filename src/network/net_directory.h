@@ -41,7 +41,7 @@ class NetDirectory {
                 const HostRoot& host) const;
 
   /// Returns the hook for moves on a node with these addresses.
-  NetHook hook(std::vector<std::string> node_addresses) const;
+  NetHook HookFor(std::vector<std::string> node_addresses) const;
 
   /// The directory that changes when a container starts or fails to.
   const std::string& results() const { return results_.path(); }

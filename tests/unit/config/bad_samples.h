@@ -625,6 +625,8 @@ inline std::vector<Sample> BadSamples() {
       {Net("addresses = ['192.0.2.256/24']"), "6:15 bad-value", "", ""},
       // Warnings.
       {Net("name = 'can{slot}'"), "6:8 renamed-interface", "under this name", "Path="},
+      {Net("", "udev = {subsystem = 'net'}\nid = 'nic-{INTERFACE}'"), "5:6 renamed-interface",
+       "another ID", "remove id"},
       {Net("addresses = ['192.0.2.7/24']"), "6:14 container-path-clash", "both have this",
        "max_per_container = 1"},
       {"# nothing\n", "0:0 no-resources", "", "patchbay suggest"},

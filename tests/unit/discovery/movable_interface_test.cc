@@ -216,6 +216,16 @@ TEST_F(MovableInterfaceTest, RejectsWhatNeverMoves) {
   EXPECT_THAT(Ids(found), ElementsAre("0000:03:00.0"));
 }
 
+TEST_F(MovableInterfaceTest, RejectsInterfacesThatCannotBeToldApart) {
+  Port("eth2", 1);
+  spec_.matches[0].id = Template::Compile("{INTERFACE}").value();
+  EXPECT_THAT(Ids(Find()), ElementsAre("eth1", "eth2"));
+  tree_.File(kCard + "/net/eth2/dev_port", "0\n");
+  request_.interfaces.clear();
+  EXPECT_THAT(Rejected(Find().rejected), ElementsAre("not_movable " + kCard + "/net/eth1",
+                                                     "not_movable " + kCard + "/net/eth2"));
+}
+
 TEST_F(MovableInterfaceTest, RejectsTheInterfaceOfTheDefaultRouteWhereRoutesAreVisible) {
   tree_.File("/proc/1/net/route",
              "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
