@@ -28,7 +28,7 @@ namespace {
 
 constexpr unsigned kPatienceS = 8;  ///< for the lock; the hook has a timeout of 10 s
 constexpr int kMaxAddresses = 16;
-constexpr std::size_t kMaxStatusPath = 250;
+constexpr std::size_t kMaxStatusPath = 1023;
 
 struct IpAddress {
   int family = AF_UNSPEC;

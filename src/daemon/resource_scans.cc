@@ -1,6 +1,8 @@
 // The part of ResourceController that scans the host: requests, the scan in a pool, its limit, and
 // the merge of its result. ScanScheduler decides when a scan starts and whether a result counts.
 
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "cdi/net_hook.h"
@@ -10,6 +12,20 @@
 
 namespace patchbay {
 namespace {
+
+/// Returns the devices that were found, and those that are listed although they were not: if the
+/// runtime did not know one, a container that restarts would fail without the reason.
+DeviceList NamedDevices(const DeviceList& found, const Snapshot* before) {
+  if (before == nullptr) return found;
+  DeviceList::Shared named = found.shared();
+  std::set<std::string_view> ids;
+  for (const Device& device : found) ids.insert(device.id);
+  for (const ListedDevice& listed : before->devices) {
+    const bool is_found = ids.contains(listed.device->id);
+    if (listed.device->interface && !is_found) named.push_back(listed.device);
+  }
+  return DeviceList(std::move(named));
+}
 
 /// Scans for interfaces that move into containers, and makes available what that needs: without it
 /// the devices are unhealthy, because a container runtime reports only that something is missing.
@@ -22,11 +38,11 @@ Discovery ScanInterfaces(const ResourceSpec& spec, ScanRequest request,
   if (prepared) {
     prepared = networks.Update(request.interfaces, discovery.interfaces, allocation.host);
   }
-  if (prepared && spec.api == Api::kDevicePlugin && !discovery.devices.empty()) {
-    prepared =
-        CdiDirectory(allocation.cdi_dir)
-            .Write(NetFileName(spec.name), NetDevicesOf(spec, discovery.devices,
-                                                        allocation.node_name, allocation.net_hook));
+  const DeviceList named = NamedDevices(discovery.devices, request.before.get());
+  if (prepared && spec.api == Api::kDevicePlugin && !named.empty()) {
+    prepared = CdiDirectory(allocation.cdi_dir)
+                   .Write(NetFileName(spec.name),
+                          NetDevicesOf(spec, named, allocation.node_name, allocation.net_hook));
   }
   if (prepared) return discovery;
   for (const Device& device : discovery.devices) {

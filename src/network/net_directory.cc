@@ -164,6 +164,7 @@ Status NetDirectory::Update(const std::vector<KnownInterface>& known,
     // Not durable: without power, no container has an interface.
     keep_first(records_.WriteText(RecordName(record.interface), RecordText(record), false));
   }
+  if (!host.Resolve("/sys/devices")) return first;  // nothing is known about the host
   for (const KnownInterface& one : known) {
     const std::string directory = one.record.interface.bus_device + "/net";
     const auto entries = host.Resolve(directory);

@@ -479,7 +479,7 @@ class Refusal(NetTest):
         for options in (["--mtu", "0"], ["--mtu", "1x"], ["--mtu"], ["--name", ""], ["--name", "a" * 16], ["--unknown", "1"], ["x"],
                         ["--address", "192.0.2.1"], ["--address", "192.0.2.1/33"], ["--address", "192.0.2.256/24"],
                         ["--address", "::g/64"], ["--address", "2001:db8::1/129"], ["--address", "1" * 60 + "/24"],
-                        ["--node-address", "192.0.2.1/24"], ["--device", "eth0"], ["--status", "relative"], ["--status", "/" + "a" * 250],
+                        ["--node-address", "192.0.2.1/24"], ["--device", "eth0"], ["--status", "relative"], ["--status", "/" + "a" * 1023],
                         ["--hardware-address", "02:"], ["--hardware-address", "02:zz"], ["--hardware-address", ":".join(["00"] * 33)],
                         ["--dev-port", "-1"], ["--dev-id", "65536"], *([["--address", "192.0.2.1/24"] * 17])):
             with self.subTest(options=options):

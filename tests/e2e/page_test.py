@@ -408,6 +408,19 @@ class Page(PageTest):
             [e.tagName, getComputedStyle(e.querySelector('span')).textDecorationLine])""")
         self.assertEqual(looks, [["DIV", "none"], *[["BUTTON", "underline"]] * 4])
 
+    def test_says_which_pod_has_an_interface(self):
+        self.open(self.daemon(resource("example.com/lan", self.files("eth0"))))
+        for in_pod, holders, place in ((False, [], "eth0"), (True, [], "eth0 (in a pod)"),
+                                       (True, [{"namespace": "plant", "pod": "plc", "container": "c"}],
+                                        "eth0 (in pod plant/plc)")):
+            self.browser.see(f"""(() => {{
+                const next = structuredClone(status);
+                Object.assign(next.resources[0].devices[0], {{ in_pod: {json.dumps(in_pod)}, paths: [],
+                  in_use_by: {json.dumps(holders)}, variables: {{ INTERFACE: "eth0" }} }});
+                take(next);
+              }})()""")
+            self.assertEqual(self.browser.texts("tr.device .path"), [place])
+
     def fill_all_devices(self):
         """Adds a probe result, a holder and a reason to each device of a response. For the rendering time, the
         origin of the data does not matter."""

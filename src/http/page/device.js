@@ -48,8 +48,7 @@ function showDetails(row) {
   fill(row.details, JSON.stringify([device, history]), () => {
     const list = [];
     const add = (name, value) => list.push(make("dt", {}, name), make("dd", {}, value));
-    for (const path of device.paths) add("path", path);
-    if (device.in_pod !== undefined) add("interface", device.in_pod ? "in a pod" : "on the node");
+    for (const place of placesOf(device)) add(device.in_pod === undefined ? "path" : "interface", place);
     if (device.reason) add("reason", device.reason);
     const probe = device.last_probe;
     if (probe) {
@@ -64,6 +63,14 @@ function showDetails(row) {
     if (history.length > 0) add("changes", history.slice(0, kChangesOfDevice).map(transitionText).join("\n"));
     return list;
   });
+}
+
+/** The device nodes, or the name of a network interface that moves into pods, and where it is. */
+function placesOf(device) {
+  if (device.in_pod === undefined) return device.paths;
+  const name = String(device.variables.INTERFACE);
+  const pods = (device.in_use_by ?? []).map(holderText).join(", ");
+  return [device.in_pod ? `${name} (in ${pods ? `pod ${pods}` : "a pod"})` : name];
 }
 
 function showRow(row, resource, device) {
@@ -94,12 +101,13 @@ function showRow(row, resource, device) {
   });
   probed.classList.toggle("blank", !probe);
 
-  fill(paths, device.paths.join("\n"), () => {
-    const shown = device.paths.slice(0, 3).map((path) => make("span", { class: "path" }, path));
-    if (device.paths.length > 3) shown.push(make("span", { class: "quiet" }, `and ${device.paths.length - 3} more`));
+  const places = placesOf(device);
+  fill(paths, places.join("\n"), () => {
+    const shown = places.slice(0, 3).map((place) => make("span", { class: "path" }, place));
+    if (places.length > 3) shown.push(make("span", { class: "quiet" }, `and ${places.length - 3} more`));
     return shown.length > 0 ? [make("div", {}, ...shown)] : [make("span", { class: "quiet" }, "–")];
   });
-  paths.classList.toggle("blank", device.paths.length === 0);
+  paths.classList.toggle("blank", places.length === 0);
   write(numa, device.numa_node === null ? "–" : String(device.numa_node));
   numa.classList.toggle("blank", device.numa_node === null);
   if (row.open) showDetails(row);

@@ -57,7 +57,7 @@ function prepare(resource) {
     ...device,
     sick: device.health !== "Healthy",
     held: device.in_use_by !== null && device.in_use_by.length > 0,
-    words: [resource.name, device.id, device.health, device.reason, ...device.paths,
+    words: [resource.name, device.id, device.health, device.reason, ...placesOf(device),
       ...Object.values(device.variables),
       ...(device.in_use_by ?? []).flatMap((h) => [holderText(h), h.container])].join("\n").toLowerCase(),
   }));

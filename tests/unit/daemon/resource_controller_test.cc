@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <sstream>
 
 #include "base/format.h"
+#include "cdi/net_hook.h"
 #include "rpc/socket_file.h"
 #include "support/fake_loop.h"
 #include "support/fake_sysfs.h"
@@ -22,6 +25,7 @@ namespace {
 
 using std::chrono::minutes;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 /// A resource with all regular files in /dev of a host tree, on a loop whose clock the test
 /// controls.
@@ -225,6 +229,19 @@ class NetResourceTest : public ResourceControllerTest {
   static inline const std::string kInterface = "/sys/devices/platform/fec0/net/eth1";
   test::FakeSysfs sysfs_{tree_};
 };
+
+TEST_F(NetResourceTest, IsKnownToTheRuntimeAsLongAsItIsListed) {
+  Scan();
+  sysfs_.Remove("/sys/devices/platform/fec0");
+  const std::string other = "/sys/devices/platform/fec1";
+  sysfs_.Device(other, {.subsystem = "platform"});
+  sysfs_.Device(other + "/net/eth2", {.subsystem = "net", .attributes = {{"type", "1"}}});
+  Scan();
+  ASSERT_THAT(Listed(), ElementsAre("fec0!", "fec1"));
+  std::ifstream file(tree_.path("cdi/" + NetFileName(spec_.name)));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("fec0-0"), HasSubstr("fec1-0")));
+}
 
 TEST_F(NetResourceTest, IsUnhealthyIfItStaysOnTheHostAndNotWhenItReturns) {
   const DeviceHolders held{{"fec0", {{"default", "pod", "main"}}}};

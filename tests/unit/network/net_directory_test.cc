@@ -87,6 +87,16 @@ TEST_F(NetDirectoryTest, KeepsRecordsWhileTheBusDeviceHasInterfaces) {
   EXPECT_TRUE(std::filesystem::is_empty(net_.results()));
 }
 
+TEST_F(NetDirectoryTest, ForgetsNothingWithoutTheDevicesOfTheHost) {
+  tree_.Dir("net");
+  ASSERT_TRUE(Update({card_}));
+  ASSERT_TRUE(Update({}));
+  EXPECT_THAT(Read(), SizeIs(1));
+  tree_.Dir("/sys/devices");
+  ASSERT_TRUE(Update({}));
+  EXPECT_THAT(Read(), SizeIs(0));
+}
+
 TEST_F(NetDirectoryTest, ReadsTheResultOfTheLastMove) {
   ASSERT_TRUE(net_.Install());
   tree_.Dir("/sys/devices/0000:03:00.0/net");
