@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/format.h"
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/yaml.h"
@@ -27,6 +28,19 @@ std::string Summary(const Loaded& loaded, std::size_t errors, std::size_t warnin
   return "ok: " + Counted(loaded.model->resources.size(), "resource", "resources") + "\n";
 }
 
+/// Returns what must be true on the nodes, which no check of a file can see.
+std::string NodesNeedText(const Loaded& loaded) {
+  if (!loaded.model) return "";
+  for (const auto& resource : loaded.model->resources) {
+    if (!resource.net_device) continue;
+    return Format(
+        "{}: without CDI in the container runtime, pods start without the interface; "
+        "`crictl info` on a node shows enableCDI or cdiSpecDirs\n",
+        resource.name);
+  }
+  return "";
+}
+
 }  // namespace
 
 int RunCheck(const Arguments& arguments, Streams streams) {
@@ -48,7 +62,7 @@ int RunCheck(const Arguments& arguments, Streams streams) {
     streams.out << ObjectText(DiagnosticsJson(loaded.diagnostics), arguments.output);
   } else {
     streams.out << loaded.diagnostics.RenderText(streams.colors_out)
-                << Summary(loaded, errors, warnings);
+                << Summary(loaded, errors, warnings) << NodesNeedText(loaded);
   }
   return errors > 0 || (arguments.strict && warnings > 0) ? kFailed : kOk;
 }

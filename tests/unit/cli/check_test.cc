@@ -84,6 +84,18 @@ TEST_F(CheckTest, PrintsASummaryForAValidFile) {
   EXPECT_EQ(ran.err, "");
 }
 
+TEST_F(CheckTest, SaysWhatInterfacesNeedOnTheNodes) {
+  tree_.File("a.toml", R"([[resource]]
+name = "example.com/can"
+match = [{udev = {subsystem = "net"}}]
+net_device = [{}]
+)");
+  const auto ran = RunCli({"check", "--strict", tree_.path("a.toml")});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_THAT(ran.out, testing::StartsWith("ok: 1 resource\nexample.com/can: without CDI"));
+  EXPECT_EQ(RunCli({"check", "--output", "json", tree_.path("a.toml")}).out, "[]\n");
+}
+
 TEST_F(CheckTest, PrintsAnEmptyJsonArrayForAValidFile) {
   tree_.File("a.toml", kGood);
   const auto ran = RunCli({"check", "--output", "json", tree_.path("a.toml")});
