@@ -336,13 +336,11 @@ void ContainerCompiler::NetDevice() {
     refuse(resource_.PlaceOf("replicas"), "an interface can be in one pod only",
            "remove replicas, or net_device");
   }
+  const auto is_name = [](const Template::Field& field) { return field.name == "INTERFACE"; };
   for (const Section& match : resource_.GetSections("match")) {
     const Text* id = match.GetText("id");
     const auto compiled = id ? Template::Compile(id->value) : Template();
-    if (!compiled || std::ranges::find(compiled->fields(), "INTERFACE", &Template::Field::name) ==
-                         compiled->fields().end()) {
-      continue;
-    }
+    if (!compiled || std::ranges::none_of(compiled->fields(), is_name)) continue;
     reporter_.Report(Code::kRenamedInterface, id->place,
                      "an interface can return from a pod under another name, and its device would "
                      "have another ID",

@@ -9,12 +9,11 @@ namespace {
 
 /// Returns whether another interface of its bus device has the same numbers, such as a representor
 /// of a virtual function.
-bool HasTwin(const SysfsDevice& device, const Sysfs& sysfs) {
+bool HasTwin(const SysfsDevice& device, const NetInterface& own, const Sysfs& sysfs) {
   const std::string directory = DirectoryOf(device.path);
   const auto others =
       sysfs.host().List(directory, [&](const std::string& name) { return name != device.name; });
   if (!others) return false;
-  const NetInterface own = InterfaceAt(device.path, sysfs);
   return std::ranges::any_of(*others, [&](const HostEntry& other) {
     const std::string path = directory + "/" + other.name;
     // Read last: one that moves away meanwhile has no numbers.
@@ -26,12 +25,14 @@ bool HasTwin(const SysfsDevice& device, const Sysfs& sysfs) {
 
 std::optional<NetInterface> MovableInterface(const SysfsDevice& device, ScanContext& scan,
                                              std::string& unhealthy) {
+  NetInterface interface = InterfaceAt(device.path, scan.sysfs());
+  interface.is_away = device.is_away;
   if (!device.is_away) {
     if (const std::string_view why = scan.networks().WhyItStays(device); !why.empty()) {
       scan.Reject(device.path, RejectReason::kNotMovable, std::string(why));
       return std::nullopt;
     }
-    if (HasTwin(device, scan.sysfs())) {
+    if (HasTwin(device, interface, scan.sysfs())) {
       scan.Reject(
           device.path, RejectReason::kNotMovable,
           "another interface of its bus device has the same dev_port and dev_id, so the one "
@@ -42,8 +43,6 @@ std::optional<NetInterface> MovableInterface(const SysfsDevice& device, ScanCont
     if (!record) return std::nullopt;
     scan.interfaces().push_back(*std::move(record));
   }
-  NetInterface interface = InterfaceAt(device.path, scan.sysfs());
-  interface.is_away = device.is_away;
   const KnownInterface* known = FindKnown(scan.request().interfaces, interface);
   if (known != nullptr && device.is_away && !known->is_moved) {
     unhealthy =
